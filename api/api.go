@@ -1,0 +1,356 @@
+// Package api is the wire between the host's MCP server and the daemon inside the
+// computer: routes, JSON bodies, error codes and the protocol version. Both ends
+// import it and neither imports the other.
+//
+// Requests and plain answers are JSON objects in snake_case. Pixels are screen
+// pixels from the top left, times are milliseconds (names end in _ms) or RFC 3339
+// UTC (names end in _at). The daemon refuses unknown fields, clients ignore them.
+//
+// A route that may answer with an image or report progress answers with
+// multipart/mixed: any number of parts named "progress" (JSON, [Progress]), then one
+// named "result" (JSON) or "error" (JSON, [Error]), then "image" parts (bytes of the
+// named content type). The name stands in the part's Content-Disposition. An error
+// that is known before the first part is a plain JSON [Error] with a 4xx or 5xx status.
+package api
+
+import "time"
+
+// Protocol versions. A peer of another major version is refused with
+// [CodeVersionMismatch]; a higher minor version only adds fields and routes.
+const (
+	ProtocolMajor = 1
+	ProtocolMinor = 0
+)
+
+// Headers of every request but health.
+const (
+	// HeaderProtocol carries "major.minor".
+	HeaderProtocol = "Computer-Use-Protocol"
+	// HeaderComputer and HeaderHome carry the identity that the caller expects.
+	// A mismatch is refused before anything changes. Both may be left out.
+	HeaderComputer = "Computer-Use-Computer"
+	HeaderHome     = "Computer-Use-Home"
+)
+
+// Routes. {id} is a session id of 32 lower-case hex digits, {owner} the id that a
+// server process chose for itself, of the same form.
+const (
+	RouteHealth    = "GET /v1/health"
+	RouteInfo      = "GET /v1/info"
+	RouteHeartbeat = "POST /v1/owners/{owner}/heartbeat"
+	RouteRelease   = "DELETE /v1/owners/{owner}"
+	RouteStart     = "POST /v1/sessions"
+	RouteEnd       = "DELETE /v1/sessions/{id}"
+	RouteObserve   = "POST /v1/sessions/{id}/observe"
+	RouteAct       = "POST /v1/sessions/{id}/act"
+	RouteWait      = "POST /v1/sessions/{id}/wait"
+	RouteConfigure = "POST /v1/sessions/{id}/configure"
+	RouteShutdown  = "POST /v1/shutdown"
+)
+
+// Limits that both ends check.
+const (
+	MaxTitle       = 80   // characters of a session's title
+	MaxActions     = 24   // actions in one batch
+	MaxTextRunes   = 4000 // characters typed by one batch
+	MaxScroll      = 20   // steps of one scroll
+	MaxRepeat      = 100  // repeats of one key action
+	MaxScreens     = 16
+	MinScreenSide  = 320  // pixels
+	MaxScreenSide  = 7680 // pixels
+	MaxWait        = 5 * time.Second
+	MaxRequestBody = 1 << 20 // bytes of a JSON request body
+)
+
+// Health is the answer of RouteHealth, the one route without a token.
+type Health struct {
+	Name     string `json:"name"` // always "computerd"
+	Version  string `json:"version"`
+	Protocol string `json:"protocol"` // "major.minor"
+}
+
+// Info is the answer of RouteInfo.
+type Info struct {
+	Version    string    `json:"version"`
+	Protocol   string    `json:"protocol"`
+	ComputerID string    `json:"computer_id"`
+	HomeID     string    `json:"home_id"`
+	Network    string    `json:"network"` // internet or offline
+	PID        int       `json:"pid"`
+	StartedAt  time.Time `json:"started_at"`
+	Viewer     string    `json:"viewer"` // link with key
+	Sandbox    string    `json:"sandbox,omitempty"`
+	Screens    []Screen  `json:"screens"`
+	Sessions   []Session `json:"sessions"`
+}
+
+// Screen is one open screen.
+type Screen struct {
+	Number     int    `json:"number"`  // 1 to 16
+	Display    string `json:"display"` // X display, ":5"
+	Xauthority string `json:"xauthority"`
+	XvfbPID    int    `json:"xvfb_pid"`
+	VNCPort    int    `json:"vnc_port"` // 0 when no port is served
+	Session    string `json:"session"`
+	Title      string `json:"title"`
+	Width      int    `json:"width"`
+	Height     int    `json:"height"`
+}
+
+// Session is one agent's stay on the computer.
+type Session struct {
+	ID        string    `json:"id"`
+	Title     string    `json:"title"`
+	Owner     string    `json:"owner"`
+	Screen    int       `json:"screen"` // 0 while none is open
+	StartedAt time.Time `json:"started_at"`
+}
+
+// StartRequest opens a session. The owner's settings travel with it, so that a
+// bad value is refused where it is first needed.
+type StartRequest struct {
+	Title       string `json:"title"`
+	Owner       string `json:"owner"`
+	ScreenSize  string `json:"screen_size,omitempty"` // "1280x800"
+	IdleMS      int64  `json:"idle_ms,omitempty"`
+	ElideTTLMS  *int64 `json:"elide_ttl_ms,omitempty"` // nil is 45 s, 0 never leaves an image out
+	MaxSide     int    `json:"max_side,omitempty"`     // longest side of an image in pixels, 0 is 2000
+	ImageFormat string `json:"image_format,omitempty"` // auto, png or jpeg
+}
+
+// StartResult describes the session that was opened.
+type StartResult struct {
+	Session    string   `json:"session"`
+	Viewer     string   `json:"viewer"`
+	ComputerID string   `json:"computer_id"`
+	HomeID     string   `json:"home_id"`
+	Network    string   `json:"network"`
+	Notes      []string `json:"notes"`
+}
+
+// EndResult is the answer of RouteEnd.
+type EndResult struct {
+	Ended bool `json:"ended"`
+}
+
+// Region is a rectangle in screen pixels.
+type Region struct {
+	X      int `json:"x"`
+	Y      int `json:"y"`
+	Width  int `json:"width"`
+	Height int `json:"height"`
+}
+
+// Point is a place in screen pixels.
+type Point struct {
+	X int `json:"x"`
+	Y int `json:"y"`
+}
+
+// ImageOptions choose the picture of an answer.
+type ImageOptions struct {
+	Region  *Region `json:"region,omitempty"`
+	MaxSide int     `json:"max_side,omitempty"` // pixels; 0 is the session's limit
+	Format  string  `json:"format,omitempty"`   // png, jpeg or empty for the session's choice
+	Cursor  *bool   `json:"cursor,omitempty"`   // default true: the pointer is drawn in
+}
+
+// ObserveRequest asks for the session's screen.
+type ObserveRequest struct {
+	Force bool `json:"force,omitempty"` // send the image even when nothing changed
+	ImageOptions
+}
+
+// Observation is what an agent learns of its screen: the result of observe and
+// the closing part of act, wait and others. The image itself is a part of its own.
+type Observation struct {
+	Frame        Frame    `json:"frame"`
+	Image        Image    `json:"image"`
+	Cursor       Point    `json:"cursor"`
+	ActiveWindow string   `json:"active_window"`
+	Windows      []Window `json:"windows"`
+	Human        Human    `json:"human"`
+	Settle       *Settle  `json:"settle,omitempty"`
+	// Notes are sentences for the model: the screen was reopened, a window
+	// manager came back, a human acted.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Frame names the screen state that an answer describes.
+type Frame struct {
+	ID         uint64    `json:"id"` // generation, comparable within one epoch
+	Epoch      uint64    `json:"epoch"`
+	CapturedAt time.Time `json:"captured_at"`
+	Width      int       `json:"width"` // of the screen
+	Height     int       `json:"height"`
+}
+
+// States of Image.
+const (
+	ImageSent      = "sent"
+	ImageUnchanged = "unchanged"
+	ImageNone      = "none"
+)
+
+// Image describes the picture of an answer, or why there is none.
+type Image struct {
+	State        string  `json:"state"`
+	Width        int     `json:"width"` // of the picture; 0 when none was sent
+	Height       int     `json:"height"`
+	Scale        float64 `json:"scale"` // picture pixels per screen pixel
+	Format       string  `json:"format,omitempty"`
+	Bytes        int     `json:"bytes"`
+	Region       *Region `json:"region,omitempty"` // the part of the screen shown, when not all of it
+	PatchesFrame uint64  `json:"patches_frame,omitempty"`
+	AgeMS        int64   `json:"age_ms"` // age of the last image this session received; 0 when sent
+	// Changed bounds what changed since the last image this session received.
+	Changed *Region `json:"changed,omitempty"`
+}
+
+// Window is one top-level window.
+type Window struct {
+	Title   string `json:"title"`
+	Class   string `json:"class"`
+	X       int    `json:"x"`
+	Y       int    `json:"y"`
+	Width   int    `json:"width"`
+	Height  int    `json:"height"`
+	Focused bool   `json:"focused"`
+}
+
+// Human says what a person did to the screen.
+type Human struct {
+	InControl          bool       `json:"in_control"`
+	ActedSinceLastCall bool       `json:"acted_since_last_call"`
+	SinceAt            *time.Time `json:"since_at,omitempty"`
+}
+
+// Settle holds the settling values in force and the regions that are left out.
+type Settle struct {
+	QuietMS        int64    `json:"quiet_ms"`
+	ReactMS        int64    `json:"react_ms"`
+	MaxWaitMS      int64    `json:"max_wait_ms"`
+	ResidualBailMS int64    `json:"residual_bail_ms"`
+	Pinned         []string `json:"pinned"` // names of the values set by configure
+	IgnoreRegions  []Region `json:"ignore_regions"`
+	AutoIgnored    []Region `json:"auto_ignored"`
+}
+
+// Kinds of Action.
+const (
+	KindClick  = "click"
+	KindMove   = "move"
+	KindDown   = "down"
+	KindUp     = "up"
+	KindDrag   = "drag"
+	KindType   = "type"
+	KindKey    = "key"
+	KindScroll = "scroll"
+	KindWait   = "wait"
+	KindFocus  = "focus"
+)
+
+// Action is one step of a batch. Which fields a kind takes stands in
+// [Action.Check]; all others must be absent.
+type Action struct {
+	Kind        string   `json:"kind"`
+	X           *int     `json:"x,omitempty"`
+	Y           *int     `json:"y,omitempty"`
+	ToX         *int     `json:"to_x,omitempty"`
+	ToY         *int     `json:"to_y,omitempty"`
+	Button      string   `json:"button,omitempty"` // left, middle, right, back, forward
+	Double      bool     `json:"double,omitempty"`
+	Modifiers   []string `json:"modifiers,omitempty"`
+	DurationMS  *int64   `json:"duration_ms,omitempty"`
+	Text        *string  `json:"text,omitempty"`
+	Key         string   `json:"key,omitempty"`
+	Repeat      *int     `json:"repeat,omitempty"`
+	HoldMS      *int64   `json:"hold_ms,omitempty"`
+	Direction   string   `json:"direction,omitempty"` // up, down, left, right
+	Amount      *int     `json:"amount,omitempty"`
+	MS          *int64   `json:"ms,omitempty"`
+	Application string   `json:"application,omitempty"`
+	URI         string   `json:"uri,omitempty"`
+	Settle      string   `json:"settle,omitempty"` // off, or empty for the batch's choice
+}
+
+// ActRequest runs a batch of actions and answers with the screen after it.
+type ActRequest struct {
+	Actions          []Action `json:"actions"`
+	Observe          *bool    `json:"observe,omitempty"`             // default true
+	Settle           string   `json:"settle,omitempty"`              // auto (default) or off
+	SettleMS         *int64   `json:"settle_ms,omitempty"`           // a fixed wait after the last step instead
+	StopOnNoReaction string   `json:"stop_on_no_reaction,omitempty"` // auto (default), never, always
+	Screenshot       string   `json:"screenshot,omitempty"`          // final (default), each, none
+	Image            string   `json:"image,omitempty"`               // full (default), auto, crop, none
+	ImageOptions
+}
+
+// Verdicts of a step.
+const (
+	VerdictSettled    = "settled"
+	VerdictNoReaction = "no_reaction"
+	VerdictResidual   = "residual"
+	VerdictTimeout    = "timeout"
+	VerdictSkipped    = "skipped" // the step ran and nothing was waited for
+)
+
+// Step is what happened to one action that ran.
+type Step struct {
+	Index    int     `json:"index"` // counted from 0
+	Kind     string  `json:"kind"`
+	Verdict  string  `json:"verdict"`
+	Reacted  bool    `json:"reacted"`
+	WaitedMS int64   `json:"waited_ms"`
+	Region   *Region `json:"region,omitempty"` // what moved
+}
+
+// Stopped says why a batch ended before its last action.
+type Stopped struct {
+	At     int    `json:"at"`
+	Why    string `json:"why"`
+	Done   []int  `json:"done"`
+	NotRun []int  `json:"not_run"`
+	Hint   string `json:"hint"`
+}
+
+// ActResult is the answer of RouteAct.
+type ActResult struct {
+	Steps   []Step   `json:"steps"`
+	Stopped *Stopped `json:"stopped,omitempty"`
+	Observation
+}
+
+// WaitRequest waits for a condition on the session's screen or computer.
+type WaitRequest struct {
+	For       string  `json:"for,omitempty"` // still (default), change, window, file, port
+	Region    *Region `json:"region,omitempty"`
+	Title     string  `json:"title,omitempty"`
+	Path      string  `json:"path,omitempty"`
+	Port      int     `json:"port,omitempty"`
+	TimeoutMS *int64  `json:"timeout_ms,omitempty"`
+}
+
+// WaitResult is the answer of RouteWait.
+type WaitResult struct {
+	Met      bool  `json:"met"`
+	WaitedMS int64 `json:"waited_ms"`
+	Observation
+}
+
+// ConfigureRequest pins settling values for the session. Absent fields stay as
+// they are; an empty list of regions also clears those found automatically.
+type ConfigureRequest struct {
+	QuietMS        *int64    `json:"quiet_ms,omitempty"`
+	ReactMS        *int64    `json:"react_ms,omitempty"`
+	MaxWaitMS      *int64    `json:"max_wait_ms,omitempty"`
+	ResidualBailMS *int64    `json:"residual_bail_ms,omitempty"`
+	IgnoreRegions  *[]Region `json:"ignore_regions,omitempty"`
+}
+
+// Progress is one report of long work.
+type Progress struct {
+	Message string  `json:"message"`
+	Done    float64 `json:"done"`
+	Total   float64 `json:"total,omitempty"` // 0 when unknown
+}
