@@ -58,9 +58,49 @@ const (
 	MaxScreens     = 16
 	MinScreenSide  = 320  // pixels
 	MaxScreenSide  = 7680 // pixels
+	MinImageSide   = 64   // pixels, of the longest side of an image
 	MaxWait        = 5 * time.Second
 	MaxRequestBody = 1 << 20 // bytes of a JSON request body
 )
+
+// Names of the parts of a multipart answer.
+const (
+	PartProgress = "progress"
+	PartResult   = "result"
+	PartError    = "error"
+	PartImage    = "image"
+)
+
+// Liveness of owners. A server process sends a heartbeat for all its sessions every
+// HeartbeatEvery; they end OwnerTimeout after the last one.
+const (
+	HeartbeatEvery = 10 * time.Second
+	OwnerTimeout   = 30 * time.Second
+)
+
+// Defaults of StartRequest.
+const (
+	DefaultScreenSize = "1280x800"
+	DefaultIdle       = time.Hour
+	DefaultElideTTL   = 45 * time.Second
+	DefaultMaxSide    = 2000 // pixels
+)
+
+// FactsFile is the name of the file in the state folder where a daemon that serves
+// leaves its Facts.
+const FactsFile = "daemon.json"
+
+// Facts say where a running daemon is reached. They hold no secret.
+type Facts struct {
+	PID        int    `json:"pid"`
+	API        string `json:"api"`    // host:port of this API
+	Viewer     string `json:"viewer"` // host:port of the viewer page, empty when none is served
+	Version    string `json:"version"`
+	Protocol   string `json:"protocol"`
+	ComputerID string `json:"computer_id"`
+	HomeID     string `json:"home_id"`
+	Sandbox    string `json:"sandbox"` // what isolates the computer, in a few words; may be empty
+}
 
 // Health is the answer of RouteHealth, the one route without a token.
 type Health struct {
@@ -104,6 +144,11 @@ type Session struct {
 	Owner     string    `json:"owner"`
 	Screen    int       `json:"screen"` // 0 while none is open
 	StartedAt time.Time `json:"started_at"`
+}
+
+// HeartbeatResult is the answer of RouteHeartbeat and RouteRelease.
+type HeartbeatResult struct {
+	Sessions int `json:"sessions"` // how many sessions the owner has, or had
 }
 
 // StartRequest opens a session. The owner's settings travel with it, so that a
@@ -274,6 +319,25 @@ type Action struct {
 	Settle      string   `json:"settle,omitempty"` // off, or empty for the batch's choice
 }
 
+// Values of ActRequest. The first of each group is the default.
+const (
+	SettleAuto = "auto" // wait until the screen has reacted and is still
+	SettleOff  = "off"  // do not wait
+
+	StopAuto   = "auto"   // stop when a click or a key has no visible effect
+	StopNever  = "never"  // go on whatever happens
+	StopAlways = "always" // stop when any action has no visible effect
+
+	ScreenshotFinal = "final" // one image, after the last action
+	ScreenshotEach  = "each"  // an image after every action
+	ScreenshotNone  = "none"  // an image only when the batch stopped early
+
+	PictureFull = "full" // the whole screen, or the region asked for
+	PictureAuto = "auto" // only what changed, when that is a small part
+	PictureCrop = "crop" // only what changed since the last image
+	PictureNone = "none" // no image
+)
+
 // ActRequest runs a batch of actions and answers with the screen after it.
 type ActRequest struct {
 	Actions          []Action `json:"actions"`
@@ -303,6 +367,9 @@ type Step struct {
 	Reacted  bool    `json:"reacted"`
 	WaitedMS int64   `json:"waited_ms"`
 	Region   *Region `json:"region,omitempty"` // what moved
+	// Image describes the picture taken after the step, when one was asked for
+	// each. The image parts come in the order of the steps, the closing one last.
+	Image *Image `json:"image,omitempty"`
 }
 
 // Stopped says why a batch ended before its last action.
