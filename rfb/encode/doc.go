@@ -1,0 +1,48 @@
+// Package encode turns pixels into the bytes of RFB rectangles (RFC 6143 section 7.7
+// and the community's registry). It is pure: nothing here does I/O, starts a
+// goroutine or knows a connection.
+//
+// An update takes three steps:
+//
+//  1. [Planner.Plan] compares the picture that viewers have with the next one and
+//     finds few operations that lead from one to the other: exact [Copy]
+//     operations for what scrolled or was dragged, and rectangles for the rest.
+//  2. [Encoder.Encode] appends rectangles to a [Batch], in the pixel format and
+//     encoding of its [Settings]. A Batch belongs to no connection: made with
+//     Settings.Shared it serves every viewer with equal Settings.
+//  3. [Streams.Append] appends a Batch to the bytes of one connection. Streams is
+//     the zlib state that a connection shares with its viewer.
+//
+// # Shared chunks and own streams
+//
+// ZRLE, Zlib and Tight keep zlib streams open for as long as the connection
+// lives. With Settings.Shared every piece of compressed data is a raw deflate
+// chunk that refers to nothing before itself and ends with a sync flush. Such a
+// chunk may be spliced into any open stream, so one encoding serves any number of
+// viewers. Without Settings.Shared a Batch holds the data uncompressed, and
+// Streams.Append compresses them with the connection's own history: fewer bytes
+// for small changes that resemble earlier ones, but work for each viewer. A
+// connection may go from one to the other at any rectangle; Streams forgets the
+// history that a spliced chunk made useless.
+//
+// # Whose pixels a plan starts from
+//
+// A plan with copies is right only for a viewer that shows exactly the plan's
+// starting picture. Keep two pictures of a screen, not one for each viewer:
+// "shown", the picture of the last plan, and "next". Under the frame's read lock copy
+// the changed cells to next; Plan then makes shown equal to next again. A viewer
+// whose last Stamp is the Stamp that shown had before the plan follows the plan. Any
+// other viewer is a step behind: it gets [Planner.Cover] of the cells that are
+// newer than its own Stamp, from next, without copies, and is in step afterwards.
+// So a slow viewer costs its own bytes and no memory.
+//
+// What a viewer holds of a JPEG rectangle is not what next holds. The connection
+// keeps the lossy cells in a set: [Batch.Mark] tells which cells a batch made lossy
+// or exact, [Copy.Carry] moves them along with a copy.
+//
+// # Three-byte pixels
+//
+// Two encodings shorten 32-bit pixels to three bytes and do it differently: ZRLE's
+// CPIXEL drops the unused byte and keeps the order of the pixel format, Tight's
+// TPIXEL is always red, green, blue.
+package encode
