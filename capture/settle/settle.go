@@ -1,0 +1,88 @@
+// Package settle decides when a screen has reacted to an action and come to rest.
+//
+// The rules are a pure function of changed cells and time: a [Detector] is told what
+// changed and when, and answers with a [Verdict] once the rules allow one. Nothing in
+// it reads a clock or a screen, so its tests run in virtual time. [Watch] drives one
+// from a frame.Buffer: it sleeps until a publication or the next moment at which the
+// answer can change, and so costs nothing while the screen is still.
+//
+// A [Tracker] keeps what outlives one action: the values that the agent has pinned,
+// regions that never stop moving, carets, and how long actions of each kind take.
+//
+// In short: a change of at least [ReactCells] cells is a reaction; changes of fewer than
+// [ActiveCells] cells do not keep the screen from being still; after the reaction the
+// screen must rest for Quiet. Without a reaction within React there was none. Motion
+// that stays inside a part of the screen is left alone after ResidualBail, and
+// MaxWait ends every wait.
+package settle
+
+import (
+	"image"
+	"time"
+)
+
+// Sizes that decide what a change means.
+const (
+	ReactCells    = 2    // this many changed cells are a reaction
+	ActiveCells   = 8    // this many changed cells at once are activity
+	ConfinedShare = 0.35 // of the screen: motion within less is a residual region
+)
+
+// Config holds the times of one wait.
+type Config struct {
+	Quiet        time.Duration // how long the screen must rest
+	React        time.Duration // how long to wait for a first change
+	MaxWait      time.Duration // the end of every wait
+	ResidualBail time.Duration // when confined motion is left alone
+}
+
+// Ranges of the values that an agent may pin, inclusive.
+var (
+	MinConfig = Config{Quiet: 50 * time.Millisecond, React: 0, MaxWait: 500 * time.Millisecond, ResidualBail: 500 * time.Millisecond}
+	MaxConfig = Config{Quiet: 5 * time.Second, React: 10 * time.Second, MaxWait: 60 * time.Second, ResidualBail: 10 * time.Second}
+)
+
+// Defaults returns the times for an action of the given kind, before pinned and
+// learned values.
+func Defaults(kind string) Config {
+	c := Config{
+		Quiet:        200 * time.Millisecond,
+		React:        300 * time.Millisecond,
+		MaxWait:      8 * time.Second,
+		ResidualBail: 1500 * time.Millisecond,
+	}
+	switch kind {
+	case "type": // echo is quick and comes in small pieces
+		c.Quiet, c.React = 120*time.Millisecond, 200*time.Millisecond
+	case "scroll":
+		c.Quiet = 150 * time.Millisecond
+	case "move": // most pointer motion changes nothing
+		c.React = 200 * time.Millisecond
+	}
+	return c
+}
+
+// Outcome is the kind of a Verdict.
+type Outcome string
+
+// The outcomes. Their names are the wire's.
+const (
+	Settled    Outcome = "settled"     // reacted, then rested
+	NoReaction Outcome = "no_reaction" // nothing changed within React
+	Residual   Outcome = "residual"    // at rest but for Region, which keeps moving
+	Timeout    Outcome = "timeout"     // still changing at MaxWait
+)
+
+// Verdict is the answer of one wait.
+type Verdict struct {
+	Outcome Outcome
+	Reacted bool
+	Waited  time.Duration // from the end of the action
+	// Region bounds what still moved (Residual, Timeout) or everything that changed
+	// (Settled), in screen pixels; empty when nothing did.
+	Region image.Rectangle
+	// Ignored says that Region is left out of account from now on (see Tracker).
+	Ignored bool
+	// Busy says that the application was still announcing work at a Timeout.
+	Busy bool
+}
