@@ -82,12 +82,22 @@ func NewBuffer() *Buffer {
 
 // Reset starts a new epoch with a black screen of the given size in pixels.
 func (b *Buffer) Reset(width, height int) {
-	cols, rows := cells(width), cells(height)
+	b.ResetTo(make([]uint32, width*height), width, width, height)
+}
+
+// ResetTo starts a new epoch with the picture src, of the given size in pixels and
+// with stride pixels a row, so that no reader sees a new screen before its first
+// picture. Unused bytes of src may hold anything.
+func (b *Buffer) ResetTo(src []uint32, stride, width, height int) {
+	pix := make([]uint32, width*height)
+	for y := range height {
+		copyColours(pix[y*width:(y+1)*width], src[y*stride:])
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.width, b.height = width, height
-	b.pix = make([]uint32, width*height)
-	b.cellGen = make([]uint64, cols*rows)
+	b.pix = pix
+	b.cellGen = make([]uint64, cells(width)*cells(height))
 	b.stamp = Stamp{Epoch: b.stamp.Epoch + 1}
 	b.cursor = Cursor{}
 	b.wake()
@@ -158,11 +168,15 @@ func (b *Buffer) compareRow(found []int, src []uint32, stride, cy, c0, c1, cols 
 func (b *Buffer) copyCell(src []uint32, stride, cx, cy int) {
 	x0, x1 := cx*CellSize, min((cx+1)*CellSize, b.width)
 	for y := cy * CellSize; y < min((cy+1)*CellSize, b.height); y++ {
-		dst := b.pix[y*b.width+x0 : y*b.width+x1]
-		from := src[y*stride+x0 : y*stride+x1]
-		for i := range dst {
-			dst[i] = from[i] & 0x00ffffff
-		}
+		copyColours(b.pix[y*b.width+x0:y*b.width+x1], src[y*stride+x0:])
+	}
+}
+
+// copyColours fills pix from src and clears the unused bytes.
+func copyColours(pix, src []uint32) {
+	src = src[:len(pix)]
+	for i := range pix {
+		pix[i] = src[i] & 0x00ffffff
 	}
 }
 
