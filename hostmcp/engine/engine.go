@@ -1,0 +1,69 @@
+// Package engine says where a computer lives and how its daemon is reached. An
+// engine finds or starts the computer; from the [Endpoint] on, every engine is used
+// through the same HTTP client.
+package engine
+
+import (
+	"context"
+	"net"
+)
+
+// Engine runs one computer of one name. Its methods may be called concurrently,
+// also by several processes.
+type Engine interface {
+	// Name is the value of COMPUTER_USE_ENGINE that chooses this engine.
+	Name() string
+
+	// Ensure finds the running computer or starts it, and returns once its daemon
+	// answers. It is idempotent, and cheap when the computer runs. It calls progress,
+	// which must not block, with short sentences for the user. Failures are of type
+	// [api.Error].
+	Ensure(ctx context.Context, progress func(message string)) (*Endpoint, error)
+
+	// Status looks without changing anything. A computer that does not run is a
+	// Status, not an error.
+	Status(ctx context.Context) (*Status, error)
+}
+
+// Endpoint is how the daemon of a running computer is reached.
+type Endpoint struct {
+	BaseURL string // of the API, "http://127.0.0.1:7070"
+	Token   string // bearer token of every route but health
+
+	// Dial opens connections to the API; nil means a plain TCP dial.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	// Viewer is the base URL of the viewer page without a key, empty when none is served.
+	Viewer string
+}
+
+// State of a computer.
+type State string
+
+// The states.
+const (
+	StateStopped      State = "stopped"
+	StateRunning      State = "running"
+	StateUnresponsive State = "unresponsive" // its processes live, its daemon does not answer
+)
+
+// Status describes a computer for `info` and for error messages.
+type Status struct {
+	State    State
+	Endpoint *Endpoint // nil unless running
+
+	// PID is the daemon's process id on this machine, 0 when unknown or on another machine.
+	PID int
+	// HostPID translates a process id of the computer to one of this machine. It
+	// returns 0 for a process that is not visible here.
+	HostPID func(pid int) int
+
+	// Details are lines for a person, in order: the state folder, the sandbox, ...
+	Details []Detail
+}
+
+// Detail is one named fact of a Status.
+type Detail struct {
+	Name  string
+	Value string
+}

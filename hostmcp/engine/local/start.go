@@ -1,0 +1,268 @@
+//go:build linux
+
+package local
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
+)
+
+// systemPath is where the computer's programs are looked for.
+const systemPath = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+
+// lockFD is the number of the first of exec.Cmd's ExtraFiles in the child.
+const lockFD = 3
+
+// start runs the daemon and waits until it answers. The caller holds the lock.
+func (e *Engine) start(ctx context.Context, lock *os.File) (*engine.Endpoint, error) {
+	computerd, err := e.findComputerd()
+	if err != nil {
+		return nil, err
+	}
+	if err := e.checkPrograms(); err != nil {
+		return nil, err
+	}
+	if err := e.checkPorts(); err != nil {
+		return nil, err
+	}
+	if err := e.prepare(); err != nil {
+		return nil, unavailable("The local computer cannot be prepared: %v.", err)
+	}
+	cmd, err := e.command(computerd)
+	if err != nil {
+		return nil, err
+	}
+	log, err := e.state.newLog()
+	if err != nil {
+		return nil, unavailable("The daemon's log cannot be written: %v.", err)
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.ExtraFiles = []*os.File{lock}
+	// A session of its own: what a terminal or a client sends to this process's
+	// group when it ends is not meant for the computer.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, unavailable("The local computer cannot be started: %v.", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // collects the process whenever it ends
+	return e.awaitAnswer(ctx, ended)
+}
+
+// awaitAnswer waits until the daemon answers, ends or has no time left.
+func (e *Engine) awaitAnswer(ctx context.Context, ended <-chan error) (*engine.Endpoint, error) {
+	for {
+		endpoint, err := e.state.probe(ctx)
+		if err == nil {
+			return endpoint, nil
+		}
+		select {
+		case exit := <-ended:
+			return nil, unavailable("The local computer stopped while it was starting (%v).%s", exit, e.state.lastLines()).
+				WithFix("The whole log is %s. When bubblewrap may not make namespaces here, allow unprivileged user namespaces; "+
+					"COMPUTER_USE_LOCAL_SANDBOX=off runs without a sandbox, which is unsafe.", e.state.log())
+		case <-ctx.Done():
+			return nil, err
+		default:
+		}
+		if sleep(ctx, pollEvery) != nil {
+			return nil, err
+		}
+	}
+}
+
+// command returns the daemon's command line, in the sandbox unless that is off.
+func (e *Engine) command(computerd string) (*exec.Cmd, error) {
+	home, program := insideHome, insideComputerd
+	if e.cfg.Unsafe {
+		home, program = e.home, computerd
+	}
+	daemon := []string{program,
+		"--state", e.state.daemon(),
+		"--home", home,
+		"--token-file", e.state.path("token"),
+		"--listen", "127.0.0.1:0",
+	}
+	if base := e.cfg.PortBase; base != 0 {
+		daemon = append(daemon,
+			"--viewer-listen", net.JoinHostPort("127.0.0.1", strconv.Itoa(base)),
+			"--port-base", strconv.Itoa(base))
+	}
+	if os.Getuid() == 0 && !e.cfg.Unsafe {
+		daemon = append(daemon,
+			"--program-uid", strconv.Itoa(ProgramUID), "--program-gid", strconv.Itoa(ProgramUID),
+			"--server-uid", strconv.Itoa(ServerUID), "--server-gid", strconv.Itoa(ServerUID))
+	}
+	var cmd *exec.Cmd
+	if e.cfg.Unsafe {
+		cmd = exec.Command(daemon[0], daemon[1:]...)
+		cmd.Dir = e.home
+	} else {
+		bwrap, err := exec.LookPath("bwrap")
+		if err != nil {
+			return nil, missingProgram("bwrap", "bubblewrap")
+		}
+		cmd = exec.Command(bwrap, append(append(e.bwrapArgs(computerd, lockFD), "--"), daemon...)...)
+	}
+	cmd.Env = []string{
+		"PATH=" + systemPath,
+		"HOME=" + home,
+		"LANG=" + language(),
+		"COMPUTER_USE_SANDBOX=" + e.sandboxWords(),
+	}
+	if tz := os.Getenv("TZ"); tz != "" {
+		cmd.Env = append(cmd.Env, "TZ="+tz)
+	}
+	return cmd, nil
+}
+
+// language is this machine's locale when it is a UTF-8 one: programs that do not
+// read UTF-8 would spoil typed text.
+func language() string {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := os.Getenv(name); strings.HasSuffix(strings.ToUpper(strings.ReplaceAll(v, "-", "")), "UTF8") {
+			return v
+		}
+	}
+	return "C.UTF-8"
+}
+
+// prepare makes the home folder, this run's token and the generated files, and
+// removes what an earlier run said about itself.
+func (e *Engine) prepare() error {
+	if err := os.RemoveAll(filepath.Join(e.state.daemon(), api.FactsFile)); err != nil {
+		return err
+	}
+	if err := e.makeHome(); err != nil {
+		return err
+	}
+	for _, dir := range []string{e.state.daemon(), e.state.path("etc")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	for name, content := range e.generatedEtc() {
+		if err := os.WriteFile(filepath.Join(e.state.path("etc"), name), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	// A new file: one that is there could have another mode.
+	token := e.state.path("token")
+	if err := os.Remove(token); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(token, []byte(api.NewID()+"\n"), 0o600)
+}
+
+func (e *Engine) makeHome() error {
+	if err := os.MkdirAll(e.home, 0o700); err != nil {
+		return err
+	}
+	if e.cfg.Unsafe {
+		return nil
+	}
+	uid, gid := e.programIDs()
+	info, err := os.Stat(e.home)
+	if err != nil {
+		return err
+	}
+	if int(info.Sys().(*syscall.Stat_t).Uid) == uid {
+		return nil
+	}
+	return os.Chown(e.home, uid, gid)
+}
+
+// newLog keeps the log of the run before and opens a new one.
+func (d stateDir) newLog() (*os.File, error) {
+	if err := os.Rename(d.log(), d.log()+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return os.OpenFile(d.log(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+}
+
+// lastLines returns the end of the log as part of a sentence, for an error message.
+func (d stateDir) lastLines() string {
+	data, err := os.ReadFile(d.log())
+	data = bytes.TrimSpace(data)
+	if err != nil || len(data) == 0 {
+		return ""
+	}
+	lines := strings.Split(string(data), "\n")
+	return " It printed last: " + strings.Join(lines[max(0, len(lines)-5):], " | ")
+}
+
+// findComputerd looks for the daemon's binary beside this one, then on PATH.
+func (e *Engine) findComputerd() (string, error) {
+	if e.cfg.Computerd != "" {
+		return filepath.Abs(e.cfg.Computerd)
+	}
+	var beside string
+	if self, err := os.Executable(); err == nil {
+		if self, err = filepath.EvalSymlinks(self); err == nil {
+			beside = filepath.Join(filepath.Dir(self), "computerd")
+			if path, err := exec.LookPath(beside); err == nil {
+				return path, nil
+			}
+		}
+	}
+	if path, err := exec.LookPath("computerd"); err == nil {
+		return filepath.Abs(path)
+	}
+	return "", unavailable("The daemon's binary computerd is neither %s nor on PATH.", beside).
+		WithFix("Put computerd beside computer-use-mcp; `make build` makes both.")
+}
+
+// checkPrograms names the Debian package of a program that the computer needs and
+// this machine does not have.
+func (e *Engine) checkPrograms() error {
+	for _, need := range []struct{ program, pkg string }{
+		{"bwrap", "bubblewrap"},
+		{"Xvfb", "xvfb"},
+		{"fluxbox", "fluxbox"},
+	} {
+		if need.program == "bwrap" && e.cfg.Unsafe {
+			continue
+		}
+		if _, err := exec.LookPath(need.program); err != nil {
+			return missingProgram(need.program, need.pkg)
+		}
+	}
+	return nil
+}
+
+func missingProgram(program, pkg string) error {
+	return unavailable("The program %s, which the local computer needs, is not installed.", program).
+		WithFix("Install the Debian package %s (apt-get install %s).", pkg, pkg)
+}
+
+// checkPorts names the first port of the computer that somebody else has. The
+// daemon would only find out port by port, when screens open.
+func (e *Engine) checkPorts() error {
+	if e.cfg.PortBase == 0 {
+		return nil
+	}
+	for port := e.cfg.PortBase; port <= e.cfg.PortBase+api.MaxScreens; port++ {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return api.Errorf(api.CodePortTaken, "Port %d of this machine cannot be used: %v.", port, err).
+				WithFix("Set COMPUTER_USE_PORT_BASE to the first of 17 free ports; it is %d now.", e.cfg.PortBase)
+		}
+		l.Close()
+	}
+	return nil
+}
+
+var _ engine.Engine = (*Engine)(nil)

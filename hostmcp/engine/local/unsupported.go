@@ -1,0 +1,54 @@
+//go:build !linux
+
+// Package local runs the computer on this machine without Docker. It exists on
+// Linux only; elsewhere every call says so.
+package local
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"runtime"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
+)
+
+// DefaultName is the name of a computer that was given none.
+const DefaultName = "computer-use"
+
+// Config has the fields that it has on Linux; all are ignored.
+type Config struct {
+	Name, StateDir, HomeDir, Computerd string
+	PortBase                           int
+	Unsafe                             bool
+	Logger                             *slog.Logger
+}
+
+// Engine refuses everything.
+type Engine struct{}
+
+// New returns an engine that refuses everything.
+func New(Config) (*Engine, error) { return &Engine{}, nil }
+
+// Name returns "local".
+func (*Engine) Name() string { return "local" }
+
+// Ensure returns an [api.Error] of CodeEngineUnavailable.
+func (*Engine) Ensure(context.Context, func(string)) (*engine.Endpoint, error) {
+	return nil, refusal()
+}
+
+// Status returns an [api.Error] of CodeEngineUnavailable.
+func (*Engine) Status(context.Context) (*engine.Status, error) { return nil, refusal() }
+
+// Stop returns an [api.Error] of CodeEngineUnavailable.
+func (*Engine) Stop(context.Context) (bool, error) { return false, refusal() }
+
+// Log returns an [api.Error] of CodeEngineUnavailable.
+func (*Engine) Log(io.Writer) error { return refusal() }
+
+func refusal() error {
+	return api.Errorf(api.CodeEngineUnavailable, "The local engine exists on Linux only; this is %s.", runtime.GOOS).
+		WithFix("Set COMPUTER_USE_ENGINE=docker.")
+}
