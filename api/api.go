@@ -261,6 +261,7 @@ type Window struct {
 	Width   int    `json:"width"`
 	Height  int    `json:"height"`
 	Focused bool   `json:"focused"`
+	Hidden  bool   `json:"hidden,omitempty"` // minimised, or on another workspace
 }
 
 // Human says what a person did to the screen.
@@ -387,6 +388,21 @@ type ActResult struct {
 	Stopped *Stopped `json:"stopped,omitempty"`
 	Observation
 }
+
+// Conditions of WaitRequest. The first is the default.
+const (
+	WaitStill  = "still"  // nothing moves inside the region, or on the whole screen
+	WaitChange = "change" // something changes there
+	WaitWindow = "window" // a window's title holds the text
+	WaitFile   = "file"   // the path exists
+	WaitPort   = "port"   // something listens on the port of the computer's loopback
+)
+
+// Time limits of a wait for a condition.
+const (
+	DefaultWaitTimeout = 10 * time.Second
+	MaxWaitTimeout     = 5 * time.Minute
+)
 
 // WaitRequest waits for a condition on the session's screen or computer.
 type WaitRequest struct {

@@ -221,19 +221,9 @@ func (r ActRequest) ActionError(code Code, i int, err error) *Error {
 // Check returns an Error of CodeBadRequest when an option is outside its range. It
 // cannot tell whether a region lies on the screen.
 func (o ImageOptions) Check() error {
-	if r := o.Region; r != nil {
-		for _, n := range []struct {
-			name            string
-			value, min, max int
-		}{
-			{"region.x", r.X, 0, MaxScreenSide - 1},
-			{"region.y", r.Y, 0, MaxScreenSide - 1},
-			{"region.width", r.Width, 1, MaxScreenSide},
-			{"region.height", r.Height, 1, MaxScreenSide},
-		} {
-			if err := inRange(n.name, int64(n.value), int64(n.min), int64(n.max)); err != nil {
-				return sentence(err)
-			}
+	if o.Region != nil {
+		if err := o.Region.check("region"); err != nil {
+			return sentence(err)
 		}
 	}
 	if o.MaxSide != 0 {
@@ -243,6 +233,83 @@ func (o ImageOptions) Check() error {
 	}
 	if err := oneOf("format", o.Format, []string{"png", "jpeg"}); err != nil {
 		return sentence(err)
+	}
+	return nil
+}
+
+// check reports a region that lies on no screen at all.
+func (r Region) check(name string) error {
+	for _, n := range []struct {
+		name            string
+		value, min, max int
+	}{
+		{"x", r.X, 0, MaxScreenSide - 1},
+		{"y", r.Y, 0, MaxScreenSide - 1},
+		{"width", r.Width, 1, MaxScreenSide},
+		{"height", r.Height, 1, MaxScreenSide},
+	} {
+		if err := inRange(name+"."+n.name, int64(n.value), int64(n.min), int64(n.max)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check returns an Error of CodeBadRequest when the condition lacks what it needs or a
+// value is outside its range.
+func (r WaitRequest) Check() error {
+	if err := oneOf("for", r.For, []string{WaitStill, WaitChange, WaitWindow, WaitFile, WaitPort}); err != nil {
+		return sentence(err)
+	}
+	if r.TimeoutMS != nil {
+		if err := inRange("timeout_ms", *r.TimeoutMS, 0, MaxWaitTimeout.Milliseconds()); err != nil {
+			return sentence(err)
+		}
+	}
+	if r.Region != nil {
+		if err := r.Region.check("region"); err != nil {
+			return sentence(err)
+		}
+	}
+	for _, f := range []struct {
+		name, of string
+		given    bool
+	}{
+		{"title", WaitWindow, r.Title != ""},
+		{"path", WaitFile, r.Path != ""},
+		{"port", WaitPort, r.Port != 0},
+	} {
+		if f.given != (r.For == f.of) {
+			return badRequest("The argument %s goes with for %q, and that needs it.", f.name, f.of)
+		}
+	}
+	if r.Region != nil && r.For != "" && r.For != WaitStill && r.For != WaitChange {
+		return badRequest("The argument region goes with for %q or %q.", WaitStill, WaitChange)
+	}
+	if r.For == WaitPort {
+		if err := inRange("port", int64(r.Port), 1, 65535); err != nil {
+			return sentence(err)
+		}
+	}
+	return nil
+}
+
+// maxIgnored is how many regions an agent may have left out.
+const maxIgnored = 32
+
+// Check returns an Error of CodeBadRequest for a bad region. The ranges of the times
+// belong to the settling rules and are checked with them.
+func (r ConfigureRequest) Check() error {
+	if r.IgnoreRegions == nil {
+		return nil
+	}
+	if n := len(*r.IgnoreRegions); n > maxIgnored {
+		return badRequest("%d ignore_regions are more than %d.", n, maxIgnored)
+	}
+	for i, region := range *r.IgnoreRegions {
+		if err := region.check(fmt.Sprintf("ignore_regions[%d]", i)); err != nil {
+			return sentence(err)
+		}
 	}
 	return nil
 }
