@@ -1,0 +1,81 @@
+package screenshot
+
+import (
+	"image"
+	"time"
+
+	"github.com/falleng0d/computer-use-mcp/capture/frame"
+)
+
+// Still is a copy of a screen's pixels at one moment. To encode pixels from
+// elsewhere, fill in Region and Pix.
+type Still struct {
+	Stamp        frame.Stamp
+	CapturedAt   time.Time
+	ScreenWidth  int // pixels
+	ScreenHeight int
+	Cursor       frame.Cursor
+	Region       image.Rectangle // the part of the screen that Pix holds; not empty
+	Pix          []uint32        // Region's pixels 0x00RRGGBB, row by row
+}
+
+// Copy copies a region of the view, the whole screen when it is empty, with the
+// cursor drawn in when asked. Errors are a [RegionError] or [ErrNoFrame].
+func Copy(v frame.View, region image.Rectangle, cursor bool) (*Still, error) {
+	s := new(Still)
+	if err := s.copy(v, region, cursor); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Still) copy(v frame.View, region image.Rectangle, cursor bool) error {
+	screen := v.Bounds()
+	if screen.Empty() {
+		return ErrNoFrame
+	}
+	if region == (image.Rectangle{}) {
+		region = screen
+	}
+	if region.Empty() || !region.In(screen) {
+		return &RegionError{Region: region, ScreenWidth: v.Width, ScreenHeight: v.Height}
+	}
+	n := region.Dx() * region.Dy()
+	if cap(s.Pix) < n {
+		s.Pix = make([]uint32, n)
+	}
+	s.Pix = s.Pix[:n]
+	v.Copy(s.Pix, region.Dx(), region)
+	s.Stamp, s.CapturedAt = v.Stamp, v.Published
+	s.ScreenWidth, s.ScreenHeight = v.Width, v.Height
+	s.Cursor, s.Region = v.Cursor, region
+	if cursor {
+		s.drawCursor()
+	}
+	return nil
+}
+
+// drawCursor blends the cursor over the pixels.
+func (s *Still) drawCursor() {
+	c := s.Cursor
+	at := c.Bounds()
+	visible := at.Intersect(s.Region)
+	for y := visible.Min.Y; y < visible.Max.Y; y++ {
+		src := c.Pix[(y-at.Min.Y)*c.Width+visible.Min.X-at.Min.X:]
+		dst := s.Pix[(y-s.Region.Min.Y)*s.Region.Dx()+visible.Min.X-s.Region.Min.X:]
+		for x := range visible.Dx() {
+			dst[x] = over(src[x], dst[x])
+		}
+	}
+}
+
+// over returns the opaque colour under with the premultiplied colour top above it.
+func over(top, under uint32) uint32 {
+	rest := 255 - top>>24
+	var out uint32
+	for shift := 16; shift >= 0; shift -= 8 {
+		v := top>>shift&0xff + ((under>>shift&0xff)*rest+127)/255
+		out = out<<8 | min(v, 255) // a bad cursor may not be premultiplied
+	}
+	return out
+}
