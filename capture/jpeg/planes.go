@@ -44,8 +44,9 @@ func (p *planes) fill(pix []uint32, stride, width, height int, g geometry) {
 			p.convert(y, p.full[0][at:][:span], p.full[1][at:][:span], src)
 			if row%g.v == g.v-1 {
 				to := row / g.v * chromaSpan
-				subsample(p.cb[to:][:chromaSpan], p.full[0][:span*g.v], g.v)
-				subsample(p.cr[to:][:chromaSpan], p.full[1][:span*g.v], g.v)
+				// With one row, a square of twice the same pair is the pair's average.
+				halve(p.cb[to:][:chromaSpan], p.full[0][:span], p.full[0][at:])
+				halve(p.cr[to:][:chromaSpan], p.full[1][:span], p.full[1][at:])
 			}
 		}
 	}
@@ -90,17 +91,10 @@ func convertGo(y, cb, cr []int16, src []uint32) {
 	}
 }
 
-// subsampleGo averages pairs of samples of one row, or squares of two rows that
-// follow each other in src.
-func subsampleGo(dst, src []int16, rows int) {
-	if rows == 1 {
-		for i := range dst {
-			dst[i] = (src[2*i] + src[2*i+1] + 1) >> 1
-		}
-		return
-	}
-	below := src[len(src)/2:]
+// halveGo averages squares of four samples from two rows.
+func halveGo(dst, above, below []int16) {
+	above, below = above[:2*len(dst)], below[:2*len(dst)]
 	for i := range dst {
-		dst[i] = (src[2*i] + src[2*i+1] + below[2*i] + below[2*i+1] + 2) >> 2
+		dst[i] = (above[2*i] + above[2*i+1] + below[2*i] + below[2*i+1] + 2) >> 2
 	}
 }
