@@ -21,6 +21,7 @@ type Painter struct {
 	w      *bufio.Writer
 	root   uint32
 	gc     uint32
+	lastID uint32 // of the resources made so far
 	bounds image.Rectangle
 }
 
@@ -58,6 +59,7 @@ func (s *Server) Painter(t testing.TB) *Painter {
 	p.root = binary.LittleEndian.Uint32(screen)
 	p.bounds = image.Rect(0, 0, int(binary.LittleEndian.Uint16(screen[20:])), int(binary.LittleEndian.Uint16(screen[22:])))
 	p.gc = binary.LittleEndian.Uint32(setup[4:]) // the resource base is a number of ours
+	p.lastID = p.gc
 	p.request(opCreateGC, 0, u32s(p.gc, p.root, 0))
 	return p
 }
@@ -104,6 +106,13 @@ func (p *Painter) request(opcode, detail byte, body []byte) {
 // reply returns what follows the first 32 bytes of the next reply.
 func (p *Painter) reply() []byte {
 	p.t.Helper()
+	_, rest := p.wholeReply()
+	return rest
+}
+
+// wholeReply returns the first 32 bytes of the next reply and what follows.
+func (p *Painter) wholeReply() (head, rest []byte) {
+	p.t.Helper()
 	if err := p.w.Flush(); err != nil {
 		p.t.Fatal(err)
 	}
@@ -113,7 +122,7 @@ func (p *Painter) reply() []byte {
 		case 0:
 			p.t.Fatalf("X error %d for the painter's request %d", head[1], head[10])
 		case 1:
-			return p.read(4 * int(binary.LittleEndian.Uint32(head[4:])))
+			return head, p.read(4 * int(binary.LittleEndian.Uint32(head[4:])))
 		}
 	}
 }

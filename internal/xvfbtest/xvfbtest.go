@@ -35,8 +35,9 @@ func Need(t testing.TB, programs ...string) {
 
 // Options describes the wished X server. The zero value is a 1280x800 screen.
 type Options struct {
-	Width, Height int      // of the screen in pixels
-	Args          []string // further arguments of Xvfb
+	Width, Height int                 // of the screen in pixels
+	Args          []string            // further arguments of Xvfb
+	User          *syscall.Credential // who it runs as; nil means as the test does
 }
 
 // Server is a running Xvfb that only the holder of its cookie can talk to.
@@ -68,6 +69,11 @@ func Start(t testing.TB, o Options) *Server {
 	if err := os.WriteFile(s.Xauthority, authority(s.Cookie), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if o.User != nil {
+		if err := os.Chown(s.Xauthority, int(o.User.Uid), int(o.User.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	ready, readyWriter, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +92,7 @@ func Start(t testing.TB, o Options) *Server {
 	}, o.Args...)...)
 	s.cmd.Stdout, s.cmd.Stderr = &output, &output
 	s.cmd.ExtraFiles = []*os.File{readyWriter}
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: o.User}
 	started := make(chan error)
 	go s.run(started)
 	err = <-started
