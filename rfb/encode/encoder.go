@@ -1,14 +1,21 @@
 package encode
 
-import "image"
+import (
+	"image"
+
+	"github.com/falleng0d/computer-use-mcp/rfb/encode/internal/deflate"
+)
 
 // Encoder encodes rectangles with one set of settings. It keeps its working
 // memory and is not safe for concurrent use.
 type Encoder struct {
-	set   Settings
-	pixel converter // of PIXEL, CPIXEL or TPIXEL, as the encoding needs
-	flate deflater  // for shared chunks
-	data  []byte    // of the rectangle at hand, before compression
+	set    Settings
+	pixel  converter // of PIXEL, CPIXEL or TPIXEL, as the encoding needs
+	colour palette   // of the rectangle or tile at hand
+	parts  contentParts
+	data   []byte   // of the rectangle at hand, before compression
+	zeros  []uint32 // a row of black
+	shared [streamCount]*deflate.Writer
 }
 
 // NewEncoder returns an encoder.
@@ -29,13 +36,48 @@ func NewEncoder(s Settings) *Encoder {
 // Settings returns the encoder's settings.
 func (e *Encoder) Settings() Settings { return e.set }
 
-// Encode appends the rectangles rs, which must lie in src, to b. One rectangle
-// may become several.
+// Encode appends the rectangles rs, which must lie in src and not overlap, to b,
+// which must be new or Reset. One rectangle may become several.
 func (e *Encoder) Encode(b *Batch, src Block, rs ...image.Rectangle) {
 	b.level = e.set.Level
+	for _, w := range e.shared {
+		if w != nil {
+			w.Forget() // the viewers have only this batch in common
+		}
+	}
 	for _, r := range rs {
-		if !r.Empty() {
+		if r.Empty() {
+			continue
+		}
+		switch e.set.Encoding {
+		case Hextile:
+			e.hextile(b, src.Sub(r))
+		case Zlib:
+			split(r, maxZlibWidth, maxZlibArea, func(r image.Rectangle) { e.zlib(b, src.Sub(r)) })
+		case ZRLE:
+			split(r, maxZlibWidth, maxZlibArea, func(r image.Rectangle) { e.zrle(b, src.Sub(r)) })
+		case Tight:
+			e.tight(b, src.Sub(r))
+		default:
 			e.raw(b, src.Sub(r))
+		}
+	}
+}
+
+// One Zlib or ZRLE rectangle is at most so big, which bounds the memory that it
+// takes here and in a viewer.
+const (
+	maxZlibWidth = 4096
+	maxZlibArea  = 1 << 18
+)
+
+// split calls f for parts of r that are at most width wide and area big.
+func split(r image.Rectangle, width, area int, f func(r image.Rectangle)) {
+	for x := r.Min.X; x < r.Max.X; x += width {
+		w := min(width, r.Max.X-x)
+		h := max(area/w, 1)
+		for y := r.Min.Y; y < r.Max.Y; y += h {
+			f(image.Rect(x, y, x+w, min(y+h, r.Max.Y)))
 		}
 	}
 }
@@ -43,7 +85,37 @@ func (e *Encoder) Encode(b *Batch, src Block, rs ...image.Rectangle) {
 // raw appends one rectangle of plain pixels.
 func (e *Encoder) raw(b *Batch, src Block) {
 	b.rect(src.Rectangle, Raw)
+	b.buf = e.pixels(b.buf, src)
+}
+
+// zlib appends one rectangle of plain pixels, compressed.
+func (e *Encoder) zlib(b *Batch, src Block) {
+	b.rect(src.Rectangle, Zlib)
+	e.compress(b, e.pixels(e.data[:0], src), streamZlib, e.pixel.size())
+}
+
+// pixels appends the pixels of src.
+func (e *Encoder) pixels(dst []byte, src Block) []byte {
 	for y := range src.Dy() {
-		b.buf = e.pixel.row(b.buf, src.row(y))
+		dst = e.pixel.row(dst, src.row(y))
 	}
+	return dst
+}
+
+// compress ends a rectangle's part with data of a stream. The data are kept as
+// working memory.
+func (e *Encoder) compress(b *Batch, data []byte, stream streamID, unit int) {
+	e.data = data
+	from := len(b.buf)
+	if !e.set.Shared {
+		b.buf = append(b.buf, data...)
+	} else {
+		w := e.shared[stream]
+		if w == nil {
+			w = new(deflate.Writer)
+			e.shared[stream] = w
+		}
+		b.buf = w.Append(b.buf, data, unit, e.set.Level)
+	}
+	b.endPart(from, stream, unit, e.set.Shared)
 }

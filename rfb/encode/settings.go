@@ -1,5 +1,7 @@
 package encode
 
+import "github.com/falleng0d/computer-use-mcp/capture/jpeg"
+
 // Encoding is the number of a way to send a rectangle.
 type Encoding int32
 
@@ -52,14 +54,14 @@ type JPEG struct {
 }
 
 // Subsampling is how coarse a JPEG keeps colour, as against brightness.
-type Subsampling uint8
+type Subsampling = jpeg.Chroma
 
-// The subsamplings of the registered pseudo-encodings.
+// The subsamplings that a viewer can ask for.
 const (
-	Sub444  Subsampling = iota // full
-	Sub422                     // half the columns
-	Sub420                     // half the columns and rows
-	SubGray                    // no colour
+	Sub444  = jpeg.Chroma444 // full
+	Sub422  = jpeg.Chroma422 // half the columns
+	Sub420  = jpeg.Chroma420 // half the columns and rows
+	SubGray = jpeg.Gray      // no colour
 )
 
 // QualityLevel returns the JPEG setting that a viewer means by quality level 0 to 9,

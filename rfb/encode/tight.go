@@ -1,0 +1,146 @@
+package encode
+
+import (
+	"image"
+
+	"github.com/falleng0d/computer-use-mcp/capture/jpeg"
+)
+
+// Tight's limits: decoders keep a row of at most 2048 pixels and expect data below
+// twelve bytes to stand there as they are.
+const (
+	tightWidth = 2048
+	tightArea  = 1 << 16
+	jpegArea   = 1 << 18
+	tightPlain = 12
+)
+
+// The first byte of a Tight rectangle: the stream in bits 4 and 5, whether a filter
+// follows, or one of the two kinds that have no stream. The low bits would reset
+// streams, which never happens.
+const (
+	tightStream   = 4 // shift of the stream's number
+	tightFiltered = 0x40
+	tightFill     = 0x80
+	tightJPEG     = 0x90
+
+	filterPalette  = 1
+	filterGradient = 2
+)
+
+// tight appends src as Tight rectangles, each of one kind of content.
+func (e *Encoder) tight(b *Batch, src Block) {
+	if src.Dx()*src.Dy() <= contentTile*contentTile {
+		e.tightPart(b, src, e.classify(src))
+		return
+	}
+	e.parts.find(src, e.classify)
+	for _, p := range e.parts.found {
+		area := tightArea
+		if p.kind == photo && e.set.JPEG.Quality > 0 {
+			area = jpegArea
+		}
+		split(p.Rectangle, tightWidth, area, func(r image.Rectangle) {
+			e.tightPart(b, src.Sub(r), p.content)
+		})
+	}
+}
+
+// tightPart appends one Tight rectangle.
+func (e *Encoder) tightPart(b *Batch, src Block, c content) {
+	b.rect(src.Rectangle, Tight)
+	switch {
+	case c.kind == solid:
+		b.buf = e.pixel.pixel(append(b.buf, tightFill), c.colour)
+	case c.kind == photo && e.set.JPEG.Quality > 0:
+		e.tightJPEG(b, src)
+	case c.kind == photo && e.pixel.rgb:
+		b.buf = append(b.buf, byte(streamGradient)<<tightStream|tightFiltered, filterGradient)
+		e.tightData(b, e.gradient(e.data[:0], src), streamGradient, 3)
+	case e.colour.build(src, min(maxColours, max(2, src.Dx()*src.Dy()/paletteShare))):
+		e.tightPalette(b, src)
+	default:
+		b.buf = append(b.buf, byte(streamFull)<<tightStream)
+		e.tightData(b, e.pixels(e.data[:0], src), streamFull, e.pixel.size())
+	}
+}
+
+// paletteShare is how many pixels a colour must have to be worth its place in a
+// palette, which is not compressed.
+const paletteShare = 8
+
+// tightPalette appends the palette at hand and the indices of src.
+func (e *Encoder) tightPalette(b *Batch, src Block) {
+	p := &e.colour
+	n := len(p.colours)
+	if n == 1 {
+		b.buf = e.pixel.pixel(append(b.buf, tightFill), p.colours[0])
+		return
+	}
+	stream := streamIndexed
+	if n == 2 {
+		stream = streamMono
+	}
+	b.buf = append(b.buf, byte(stream)<<tightStream|tightFiltered, filterPalette, byte(n-1))
+	for _, c := range p.colours {
+		b.buf = e.pixel.pixel(b.buf, c)
+	}
+	bits := 8
+	if n == 2 {
+		bits = 1
+	}
+	e.tightData(b, e.packed(e.data[:0], src, bits), stream, 1)
+}
+
+// tightData ends a rectangle with data of a stream.
+func (e *Encoder) tightData(b *Batch, data []byte, stream streamID, unit int) {
+	if len(data) < tightPlain {
+		e.data = data
+		b.buf = append(b.buf, data...)
+		return
+	}
+	e.compress(b, data, stream, unit)
+}
+
+func (e *Encoder) tightJPEG(b *Batch, src Block) {
+	q := e.set.JPEG
+	e.data = jpeg.Append(e.data[:0], src.Pix, src.Stride, src.Dx(), src.Dy(),
+		jpeg.Options{Quality: q.Quality, Chroma: q.Subsampling})
+	b.buf = appendCompact(append(b.buf, tightJPEG), len(e.data))
+	b.buf = append(b.buf, e.data...)
+	b.rects[len(b.rects)-1].lossy = true
+}
+
+// gradient appends the pixels of src as red, green and blue, each as its difference
+// from what its neighbours left and above predict. Photos become small numbers.
+func (e *Encoder) gradient(dst []byte, src Block) []byte {
+	n := src.Dx()
+	e.zeros = append(e.zeros[:0], make([]uint32, n)...)
+	above := e.zeros
+	for y := range src.Dy() {
+		row := src.row(y)
+		from := len(dst)
+		dst = grow(dst, 3*n)
+		gradientRow(dst[from:], row, above[:len(row)])
+		above = row
+	}
+	return dst
+}
+
+func gradientRow(out []byte, row, above []uint32) {
+	var left, corner uint32
+	for i, p := range row {
+		up := above[i]
+		o := out[3*i : 3*i+3 : 3*i+3]
+		o[0] = byte(p>>16) - predict(left>>16, up>>16, corner>>16)
+		o[1] = byte(p>>8) - predict(left>>8, up>>8, corner>>8)
+		o[2] = byte(p) - predict(left, up, corner)
+		left, corner = p, up
+	}
+}
+
+// predict returns left + up - corner of the low bytes, kept within a byte.
+func predict(left, up, corner uint32) byte {
+	v := int(left&0xff) + int(up&0xff) - int(corner&0xff)
+	return byte(min(max(v, 0), 255))
+}

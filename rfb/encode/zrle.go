@@ -1,0 +1,149 @@
+package encode
+
+import "image"
+
+// zrle appends one ZRLE rectangle: tiles of 64 by 64 pixels, each in the form
+// that suits it, compressed as one (RFC 6143 section 7.7.6).
+func (e *Encoder) zrle(b *Batch, src Block) {
+	b.rect(src.Rectangle, ZRLE)
+	data := e.data[:0]
+	raw := 0
+	for y := src.Min.Y; y < src.Max.Y; y += zrleTile {
+		for x := src.Min.X; x < src.Max.X; x += zrleTile {
+			tile := src.Sub(image.Rect(x, y, x+zrleTile, y+zrleTile).Intersect(src.Rectangle))
+			from := len(data)
+			data = e.zrleTile(data, tile)
+			if data[from] == zrleRaw {
+				raw += len(data) - from
+			}
+		}
+	}
+	// Where pixels stand as they are, they are what is worth matching.
+	unit := 1
+	if raw > len(data)/2 {
+		unit = e.pixel.size()
+	}
+	e.compress(b, data, streamZRLE, unit)
+}
+
+const (
+	zrleTile = 64
+
+	// The first byte of a tile: one of these, or the size of a packed palette, or
+	// zrleRLE plus the size of a palette for runs.
+	zrleRaw   = 0
+	zrleSolid = 1
+	zrleRLE   = 128
+
+	zrlePacked  = 16  // most colours of a packed palette
+	zrleIndexed = 127 // most colours of a palette for runs
+)
+
+func (e *Encoder) zrleTile(dst []byte, t Block) []byte {
+	few := e.colour.build(t, zrleIndexed)
+	n := len(e.colour.colours)
+	if few && n == 1 {
+		return e.pixel.pixel(append(dst, zrleSolid), e.colour.colours[0])
+	}
+	if few && n <= zrlePacked {
+		return e.zrlePacked(dst, t)
+	}
+	runs, area := countRuns(t), t.Dx()*t.Dy()
+	switch {
+	case few && runs < area:
+		dst = e.zrlePalette(append(dst, byte(zrleRLE+n)))
+		return e.zrleRuns(dst, t, true)
+	case runs < area/4:
+		return e.zrleRuns(append(dst, zrleRLE), t, false)
+	}
+	return e.pixels(append(dst, zrleRaw), t)
+}
+
+func (e *Encoder) zrlePalette(dst []byte) []byte {
+	for _, c := range e.colour.colours {
+		dst = e.pixel.pixel(dst, c)
+	}
+	return dst
+}
+
+// zrlePacked appends a tile as a palette and indices of 1, 2 or 4 bits.
+func (e *Encoder) zrlePacked(dst []byte, t Block) []byte {
+	n := len(e.colour.colours)
+	dst = e.zrlePalette(append(dst, byte(n)))
+	bits := 4
+	if n <= 2 {
+		bits = 1
+	} else if n <= 4 {
+		bits = 2
+	}
+	return e.packed(dst, t, bits)
+}
+
+// packed appends the palette indices of t, the leftmost highest, with each row
+// filled up to whole bytes.
+func (e *Encoder) packed(dst []byte, t Block, bits int) []byte {
+	for y := range t.Dy() {
+		acc, free := 0, 8
+		last, index := ^uint32(0), 0
+		for _, c := range t.row(y) {
+			if c != last {
+				last, index = c, int(e.colour.index(c))
+			}
+			free -= bits
+			acc |= index << free
+			if free == 0 {
+				dst = append(dst, byte(acc))
+				acc, free = 0, 8
+			}
+		}
+		if free < 8 {
+			dst = append(dst, byte(acc))
+		}
+	}
+	return dst
+}
+
+// zrleRuns appends a tile as runs, which may go on from row to row, of palette
+// indices or of pixels.
+func (e *Encoder) zrleRuns(dst []byte, t Block, indexed bool) []byte {
+	run := func(c uint32, n int) {
+		if !indexed {
+			dst = e.pixel.pixel(dst, c)
+		} else if i := e.colour.index(c); n == 1 {
+			dst = append(dst, i)
+			return
+		} else {
+			dst = append(dst, i|0x80)
+		}
+		for n--; n >= 255; n -= 255 {
+			dst = append(dst, 255)
+		}
+		dst = append(dst, byte(n))
+	}
+	last, n := t.Pix[0], 0
+	for y := range t.Dy() {
+		for _, c := range t.row(y) {
+			if c != last {
+				run(last, n)
+				last, n = c, 0
+			}
+			n++
+		}
+	}
+	run(last, n)
+	return dst
+}
+
+// countRuns returns how many runs of one colour t consists of, row after row.
+func countRuns(t Block) int {
+	last, n := t.Pix[0], 1
+	for y := range t.Dy() {
+		for _, c := range t.row(y) {
+			if c != last {
+				last = c
+				n++
+			}
+		}
+	}
+	return n
+}
