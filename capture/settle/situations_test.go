@@ -131,20 +131,20 @@ var situations = []situation{
 	}},
 	{"slow reaction", "click", func(s *stage) {
 		v := s.act("click", func(p *play) {
-			if p.after(250 * ms) {
+			if p.after(200 * ms) {
 				p.fill(button)
 			}
 		})
-		s.want(v, settle.Settled, 450*ms)
+		s.want(v, settle.Settled, 400*ms)
 	}},
 	{"two-phase interface", "click", func(s *stage) {
 		v := s.act("click", func(p *play) {
 			p.after(30 * ms)
 			p.fill(button)
-			p.after(150 * ms)
+			p.after(100 * ms)
 			p.fill(screen)
 		})
-		s.want(v, settle.Settled, 380*ms)
+		s.want(v, settle.Settled, 330*ms)
 		if v.Region != screen {
 			s.t.Errorf("region %v, want all that changed", v.Region)
 		}
