@@ -116,7 +116,7 @@ func TestStorm(t *testing.T) {
 		p := s.Painter(t)
 		rnd := rand.New(rand.NewPCG(uint64(seed), uint64(i)))
 		painters.Go(func() {
-			for n := range 4000 {
+			for n := range 15000 {
 				x, y := rnd.IntN(640), rnd.IntN(480)
 				p.Fill(image.Rect(x, y, x+1+rnd.IntN(60), y+1+rnd.IntN(60)), rnd.Uint32()&0xffffff)
 				if n%50 == 0 {
