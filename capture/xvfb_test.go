@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -187,5 +188,45 @@ func TestServerDiesAndComesBack(t *testing.T) {
 		if err := <-waited; !errors.Is(err, context.Canceled) {
 			t.Errorf("Wait: %v, want to go on waiting", err)
 		}
+	}
+}
+
+// A server that hangs must hold up neither Refresh nor the end of Run.
+func TestServerHangs(t *testing.T) {
+	s := xvfbtest.Start(t, xvfbtest.Options{Width: 64, Height: 48})
+	pump, stop := runPump(t, s, frame.NewBuffer())
+	if err := syscall.Kill(s.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := pump.Refresh(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Refresh: %v, want its context's error", err)
+	}
+	if err := stop(); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run: %v, want its context's error", err)
+	}
+}
+
+// A program may change the screen's size; xrandr does it as one would.
+func TestResize(t *testing.T) {
+	xvfbtest.Need(t, "xrandr")
+	s := xvfbtest.Start(t, xvfbtest.Options{Width: 320, Height: 240})
+	pump, buf := startPump(t, s)
+	for _, args := range [][]string{
+		{"--newmode", "small", "0", "160", "0", "0", "160", "120", "0", "0", "120"},
+		{"--addmode", "screen", "small"},
+		{"--output", "screen", "--mode", "small"},
+	} {
+		if out, err := s.Command("xrandr", args...).CombinedOutput(); err != nil {
+			t.Fatalf("xrandr %v: %v: %s", args, err, out)
+		}
+	}
+	p := s.Painter(t)
+	p.Fill(image.Rect(100, 100, 300, 300), 0x123456)
+	p.Sync()
+	stamp := refresh(t, pump)
+	if screen := image.Rect(0, 0, 160, 120); p.Bounds() != screen || stamp.Epoch != 2 || !slices.Equal(pixels(buf, screen), p.Pixels(screen)) {
+		t.Errorf("epoch %d is not the screen of %v", stamp.Epoch, p.Bounds())
 	}
 }

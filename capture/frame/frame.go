@@ -60,13 +60,13 @@ func (c Cursor) Bounds() image.Rectangle {
 // Publish, SetCursor); all other methods may be called from any goroutine.
 type Buffer struct {
 	mu        sync.RWMutex
-	width     int      // guarded by mu
-	height    int      // guarded by mu
-	pix       []uint32 // guarded by mu; written only by the writer
-	cellGen   []uint64 // guarded by mu
-	stamp     Stamp    // guarded by mu
-	cursor    Cursor   // guarded by mu
-	published time.Time
+	width     int           // guarded by mu
+	height    int           // guarded by mu
+	pix       []uint32      // guarded by mu; written only by the writer
+	cellGen   []uint64      // guarded by mu
+	stamp     Stamp         // guarded by mu
+	cursor    Cursor        // guarded by mu
+	published time.Time     // guarded by mu; when stamp was set
 	changed   chan struct{} // guarded by mu; closed and replaced at each change of stamp
 
 	waitMu  sync.Mutex
