@@ -1,0 +1,260 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/falleng0d/computer-use-mcp/display/x11"
+	"github.com/falleng0d/computer-use-mcp/input/keysym"
+)
+
+const (
+	// chunk is how many keys are struck between two round trips.
+	chunk = 100
+	// answerTimeout bounds the wait for a program that takes no input.
+	answerTimeout = 5 * time.Second
+	// unansweredWait is how long a program that cannot answer is given to take a key.
+	unansweredWait = 250 * time.Millisecond
+)
+
+// Type strikes the keys of a text: exactly its characters, whatever layout is in
+// force and whatever is locked or held by others. See [CheckText] for what a text may
+// hold. The error of a text that was cut short says how far it got.
+func (h *Holder) Type(ctx context.Context, text string) error {
+	if err := CheckText(text); err != nil {
+		return err
+	}
+	syms := textKeys(text)
+	if n, err := h.d.strikeAll(ctx, syms); err != nil {
+		return fmt.Errorf("typing stopped after %d of %d characters: %w", n, len(syms), err)
+	}
+	return nil
+}
+
+func (d *Device) strikeAll(ctx context.Context, syms []uint32) (done int, err error) {
+	s, end, err := d.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	for done < len(syms) {
+		n, err := s.bind(ctx, syms[done:], false)
+		if err != nil {
+			return done, err
+		}
+		for _, part := range slices.Collect(slices.Chunk(syms[done:done+n], chunk)) {
+			err := d.step(func() error {
+				for _, sym := range part {
+					p, _ := s.l.find(sym)
+					s.set(p.mods, p.group)
+					s.tap(p.keycode)
+					d.spares.struck(sym, time.Now())
+				}
+				return d.conn.Sync()
+			})
+			if err != nil {
+				return done, err
+			}
+			done += len(part)
+			if ctx.Err() != nil {
+				return done, context.Cause(ctx)
+			}
+		}
+	}
+	return done, nil
+}
+
+// Chord strikes a key while the modifiers of c, and no others, are held. The key
+// stays down for hold, or until ctx ends. A modifier or lock key can be struck too.
+func (h *Holder) Chord(ctx context.Context, c Chord, hold time.Duration) error {
+	if err := h.d.chord(ctx, c, hold); err != nil {
+		return fmt.Errorf("press %s: %w", keysym.Name(c.Key), err)
+	}
+	return nil
+}
+
+func (d *Device) chord(ctx context.Context, c Chord, hold time.Duration) error {
+	s, end, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	var mods byte
+	for _, sym := range c.Modifiers {
+		made := s.l.modifiers(sym)
+		if made == 0 {
+			return fmt.Errorf("the keyboard has no modifier %s", keysym.Name(sym))
+		}
+		mods |= made
+	}
+	if _, err := s.bind(ctx, []uint32{c.Key}, true); err != nil {
+		return err
+	}
+	p, _ := s.l.find(c.Key)
+	if s.l.modifiers(c.Key) != 0 {
+		mods |= s.before.Locked // so that what a lock key changes is not given back
+	}
+	s.set(mods|p.mods, p.group)
+	s.strike(p.keycode)
+	d.spares.struck(c.Key, time.Now())
+	if hold > 0 {
+		select {
+		case <-time.After(hold):
+		case <-ctx.Done():
+		}
+	}
+	d.conn.FakeKey(p.keycode, false)
+	return d.Sync()
+}
+
+// Key presses or releases the key that stands for a keysym, as a viewer does. A
+// character arrives as that character whatever layout, lock or Shift is in force;
+// with Control, Alt or Super held it is a command. The release finds its key by the
+// keysym it was pressed as, or by another one of the same key. Releasing what is not
+// held does nothing.
+func (h *Holder) Key(sym uint32, down bool) error {
+	press := h.keyUp
+	if down {
+		press = h.keyDown
+	}
+	if err := press(context.Background(), sym); err != nil {
+		return fmt.Errorf("key %s: %w", keysym.Name(sym), err)
+	}
+	return nil
+}
+
+func (h *Holder) keyDown(ctx context.Context, sym uint32) error {
+	s, end, err := h.d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if _, err := s.bind(ctx, []uint32{sym}, true); err != nil {
+		return err
+	}
+	p, _ := s.l.find(sym)
+	if s.l.modifiers(sym) == 0 {
+		s.set(s.around(sym, p), p.group)
+	}
+	h.hold(switched{code: p.keycode}, sym)
+	h.d.spares.struck(sym, time.Now())
+	return nil
+}
+
+func (h *Holder) keyUp(ctx context.Context, sym uint32) error {
+	s, end, err := h.d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if h.letGo(func(o hold) bool { return !o.button && o.sym == sym }) {
+		return nil
+	}
+	// A viewer that pressed A and then let go of Shift may now release a.
+	if p, ok := s.l.find(sym); ok {
+		h.letGo(func(o hold) bool { return !o.button && o.sym != keysym.None && o.code == p.keycode })
+	}
+	return nil
+}
+
+// Keycode presses or releases a key by its number in the X server, 8 to 255. What it
+// does is up to the layout and the locks in force.
+func (h *Holder) Keycode(keycode byte, down bool) error {
+	const lowest = 8
+	if keycode < lowest {
+		return fmt.Errorf("there is no keycode %d", keycode)
+	}
+	if err := h.d.lock(context.Background()); err != nil {
+		return err
+	}
+	defer h.d.unlock()
+	key := switched{code: keycode}
+	return h.d.send(func() {
+		if down {
+			h.hold(key, keysym.None)
+		} else {
+			h.letGo(func(o hold) bool { return o.switched == key })
+		}
+	})
+}
+
+// begin takes the lock on the keys and looks at the keyboard. end gives back both.
+func (d *Device) begin(ctx context.Context) (s *stance, end func(), err error) {
+	if err := d.lock(ctx); err != nil {
+		return nil, nil, err
+	}
+	err = d.step(func() error {
+		s, err = d.newStance()
+		return err
+	})
+	if err != nil {
+		d.unlock()
+		return nil, nil, err
+	}
+	return s, func() {
+		s.restore()
+		d.unlock()
+	}, nil
+}
+
+// bind makes sure that the first n keysyms are on the keyboard: as many as one change
+// of the key map can do, and at least one. base asks for places without modifier.
+func (s *stance) bind(ctx context.Context, syms []uint32, base bool) (n int, err error) {
+	n, missing, slots := s.d.spares.plan(s.l, syms, base, &s.down)
+	if n == 0 {
+		return 0, fmt.Errorf("the keyboard has no spare key for %s", keysym.Name(syms[0]))
+	}
+	if len(missing) == 0 {
+		return n, nil
+	}
+	if err := s.d.waitTaken(ctx, slots); err != nil {
+		return 0, err
+	}
+	err = s.d.step(func() error {
+		if err := s.d.keyboard.Bind(s.d.spares.bindings(slots, missing), s.l.keymap.Min, s.l.keymap.Max); err != nil {
+			return err
+		}
+		return s.readLayout()
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, sym := range missing {
+		if _, ok := s.l.find(sym); !ok {
+			return 0, fmt.Errorf("another program changed the key map: %s is not on it", keysym.Name(sym))
+		}
+	}
+	return n, nil
+}
+
+// waitTaken returns when programs have taken the events of these slots' last strokes.
+func (d *Device) waitTaken(ctx context.Context, slots []*slot) error {
+	var last time.Time
+	for _, slot := range slots {
+		if slot.pending && slot.used.After(last) {
+			last = slot.used
+		}
+	}
+	if last.IsZero() {
+		return nil
+	}
+	canAnswer, err := d.conn.Ping(ctx, answerTimeout)
+	if errors.Is(err, x11.ErrNoAnswer) {
+		return fmt.Errorf("the focused window took no keys for %v", answerTimeout)
+	}
+	if err != nil {
+		return err
+	}
+	if !canAnswer {
+		select {
+		case <-time.After(time.Until(last.Add(unansweredWait))):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	d.spares.taken()
+	return nil
+}

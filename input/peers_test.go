@@ -1,0 +1,136 @@
+package input
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/falleng0d/computer-use-mcp/display/x11"
+	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
+)
+
+// patience is how long a test waits for another program, on a busy machine too.
+const patience = 20 * time.Second
+
+// openDevice starts an X server with a keyboard layout ("us", "us,ru") and returns its
+// input device.
+func openDevice(t testing.TB, layout string) (*Device, *xvfbtest.Server) {
+	t.Helper()
+	s := xvfbtest.Start(t, xvfbtest.Options{})
+	if layout != "us" {
+		setLayout(t, s, layout)
+	}
+	conn, err := x11.Dial(s.Display, s.Cookie)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	d, err := New(conn, func(x, y int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, s
+}
+
+func setLayout(t testing.TB, s *xvfbtest.Server, layout string) {
+	t.Helper()
+	xvfbtest.Need(t, "setxkbmap")
+	run(t, s, "setxkbmap", "-layout", layout)
+}
+
+func run(t testing.TB, s *xvfbtest.Server, name string, args ...string) string {
+	t.Helper()
+	out, err := s.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// start runs a program until the test ends.
+func start(t testing.TB, cmd *exec.Cmd) {
+	t.Helper()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+	})
+}
+
+// focus waits for the window with a title and gives it the keys.
+func focus(t testing.TB, s *xvfbtest.Server, title string) {
+	t.Helper()
+	run(t, s, "xdotool", "search", "--sync", "--onlyvisible", "--name", "^"+title+"$", "windowfocus", "--sync")
+}
+
+// terminal is an xterm whose keys arrive in a pipe.
+type terminal struct {
+	t     testing.TB
+	bytes *os.File
+}
+
+// openTerminal starts an xterm and gives it the keys. Options are such as "-xrm", "...".
+func openTerminal(t testing.TB, s *xvfbtest.Server, options ...string) *terminal {
+	t.Helper()
+	xvfbtest.Need(t, "xterm", "xdotool")
+	fifo := filepath.Join(t.TempDir(), "keys")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pipe.Close() })
+	args := append([]string{"-u8", "-T", "keys"}, options...)
+	cmd := s.Command("xterm", append(args, "-e", "sh", "-c", `stty raw -echo; printf . >"$0"; exec cat >"$0"`, fifo)...)
+	cmd.Env = append(cmd.Env, "LC_ALL=C.UTF-8", "XMODIFIERS=@im=none")
+	start(t, cmd)
+	term := &terminal{t, pipe}
+	if got := term.read(1); got != "." {
+		t.Fatalf("the terminal said %q", got)
+	}
+	focus(t, s, "keys")
+	return term
+}
+
+// read returns the next n bytes that keys made, or fewer if they do not come.
+func (term *terminal) read(n int) string {
+	term.t.Helper()
+	term.bytes.SetReadDeadline(time.Now().Add(patience))
+	b := make([]byte, n)
+	n, err := io.ReadFull(term.bytes, b)
+	if err != nil {
+		term.t.Errorf("waiting for keys to arrive: %v", err)
+	}
+	return string(b[:n])
+}
+
+// expect fails the test unless the keys made exactly this. Enter makes a carriage return.
+func (term *terminal) expect(want string) {
+	term.t.Helper()
+	want = strings.ReplaceAll(want, "\n", "\r")
+	if got := term.read(len(want)); got != want {
+		term.t.Errorf("typed %s", difference(want, got))
+	}
+}
+
+// difference words where two texts part.
+func difference(want, got string) string {
+	w, g := []rune(want), []rune(got)
+	i := 0
+	for i < min(len(w), len(g)) && w[i] == g[i] {
+		i++
+	}
+	clip := func(r []rune) string { return string(r[max(min(i-10, len(r)), 0):min(i+10, len(r))]) }
+	return fmt.Sprintf("%d characters, of %d that arrived the first wrong one is number %d: want %q, got %q", len(w), len(g), i+1, clip(w), clip(g))
+}

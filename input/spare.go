@@ -1,0 +1,169 @@
+package input
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/falleng0d/computer-use-mcp/display/x11"
+	"github.com/falleng0d/computer-use-mcp/input/keysym"
+)
+
+// spares are keys that stand for nothing in the key map. They are given the characters that it
+// lacks, several to a key by means of Shift and AltGr, many with one change. A character
+// stays where it is until its place is needed, least recently used first.
+//
+// Programs are told of a change before they see events of the changed keys, so a
+// new character cannot be missed. But a program reads the map when it gets round to
+// it: a place may only be used again once the programs have taken the events of its earlier character.
+type spares struct {
+	slots []*slot
+	kind  byte // type of a spare key in the key map
+}
+
+// slot is one place for a character: a level of a spare key.
+type slot struct {
+	keycode byte
+	level   int
+	sym     uint32    // what it stands for, None while it is free
+	used    time.Time // when it was last struck
+	pending bool      // whether a program may still have that event before it
+}
+
+// leftOver is how many spare keys stay untouched, for other programs that need one.
+const leftOver = 2
+
+// recount brings the slots in line with a key map, which anybody may have changed.
+func (s *spares) recount(keymap *x11.Keymap, l *layout) {
+	kind, levels := spareType(keymap, l)
+	var codes []byte
+	for code := int(keymap.Min); code <= int(keymap.Max); code++ {
+		if key := &keymap.Keys[code]; key.Empty() || s.owns(byte(code), key) {
+			codes = append(codes, byte(code))
+		}
+	}
+	codes = codes[:max(len(codes)-leftOver, 0)]
+
+	old := s.slots
+	s.slots, s.kind = nil, kind
+	for level := range levels {
+		for _, code := range codes {
+			now := &slot{keycode: code, level: level, sym: keymap.Keys[code].Sym(0, level)}
+			if i := slices.IndexFunc(old, func(o *slot) bool { return o.keycode == code && o.level == level }); i >= 0 {
+				now.used, now.pending = old[i].used, old[i].pending
+			}
+			s.slots = append(s.slots, now)
+		}
+	}
+}
+
+// owns reports whether a key stands for what it was given here.
+func (s *spares) owns(code byte, key *x11.Key) bool {
+	own := false
+	for _, slot := range s.slots {
+		if slot.keycode == code {
+			own = true
+			if key.Sym(0, slot.level) != slot.sym {
+				return false
+			}
+		}
+	}
+	return own && key.Groups == 1
+}
+
+// spareType chooses the key type that offers the most levels by means of modifiers
+// that may be held while text is typed.
+func spareType(keymap *x11.Keymap, l *layout) (kind byte, levels int) {
+	var usable byte
+	for _, bit := range []int{0, 5, 7} { // Shift, Mod3, Mod5
+		if l.makers[bit] != 0 {
+			usable |= 1 << bit
+		}
+	}
+	for i := range keymap.Types {
+		t := &keymap.Types[i]
+		n := 0
+		for ; n < t.Levels; n++ {
+			if _, ok := levelMods(t, n); !ok {
+				break
+			}
+		}
+		if t.Mods&^usable == 0 && n == t.Levels && n > levels {
+			kind, levels = byte(i), n
+		}
+	}
+	return kind, levels
+}
+
+// plan looks how far a text can be typed with one change of the key map. It returns
+// the number of keysyms it took from the front, those among them to be bound, and
+// the slots for these. base leaves only slots that need no modifier; busy are
+// keys that are down.
+func (s *spares) plan(l *layout, syms []uint32, base bool, busy *x11.KeySet) (n int, missing []uint32, victims []*slot) {
+	var free []*slot
+	for _, slot := range s.slots {
+		if !busy.Has(slot.keycode) && (slot.level == 0 || !base) {
+			free = append(free, slot)
+		}
+	}
+	slices.SortStableFunc(free, func(a, b *slot) int {
+		return cmp.Or(cmp.Compare(min(a.sym, 1), min(b.sym, 1)), a.used.Compare(b.used))
+	})
+	for _, sym := range syms {
+		sym = keysym.Canonical(sym)
+		if _, ok := l.find(sym); ok {
+			// A character that is bound already and needed here must keep its place.
+			if i := slices.IndexFunc(free, func(o *slot) bool { return o.sym == sym }); i >= 0 {
+				if len(missing) == len(free) {
+					break
+				}
+				free = slices.Delete(free, i, i+1)
+			}
+		} else if !slices.Contains(missing, sym) {
+			if len(missing) == len(free) {
+				break
+			}
+			missing = append(missing, sym)
+		}
+		n++
+	}
+	return n, missing, free[:len(missing)]
+}
+
+// bindings gives the victims their new keysyms and returns the keys to change.
+func (s *spares) bindings(victims []*slot, syms []uint32) []x11.Binding {
+	changed := make(map[byte]bool)
+	for i, slot := range victims {
+		slot.sym, slot.pending = syms[i], false
+		changed[slot.keycode] = true
+	}
+	var all []x11.Binding
+	for _, code := range slices.Sorted(maps.Keys(changed)) {
+		b := x11.Binding{Keycode: code, Type: s.kind}
+		for _, slot := range s.slots { // by level
+			if slot.keycode == code {
+				b.Syms = append(b.Syms, slot.sym)
+			}
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// struck notes that a keysym was struck.
+func (s *spares) struck(sym uint32, now time.Time) {
+	sym = keysym.Canonical(sym)
+	for _, slot := range s.slots {
+		if slot.sym == sym {
+			slot.used, slot.pending = now, true
+		}
+	}
+}
+
+// taken notes that programs have taken all events so far.
+func (s *spares) taken() {
+	for _, slot := range s.slots {
+		slot.pending = false
+	}
+}
