@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
+	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // held returns what this process holds: open files, shared memory, goroutines.
 func held(t *testing.T) (files, segments, goroutines int) {

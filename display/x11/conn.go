@@ -1,5 +1,5 @@
-// Package x11 talks to an X server. It is the only package that knows the X
-// library (xgb) and hides that library's edges:
+// Package x11 talks to an X server about pixels, input and windows. It is the only
+// package that knows the X library (xgb), and it hides that library's edges:
 //
 //   - it registers extensions in process-wide maps without a lock, see extensions.go;
 //   - one goroutine of it reads events and replies, and stops when its queue of

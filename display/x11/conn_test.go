@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func dialTest(t testing.TB, s *xvfbtest.Server) *Conn {
 	t.Helper()
