@@ -1,0 +1,51 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"syscall"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+)
+
+// connectionError words an error of the connection. One that is an api.Error already
+// stays as it is.
+func connectionError(ctx context.Context, err error) *api.Error {
+	if e, ok := errors.AsType[*api.Error](err); ok {
+		return e
+	}
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return api.Errorf(api.CodeCanceled, "The call was cancelled.")
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return api.Errorf(api.CodeTimeout, "The computer did not answer in time.").
+			WithFix("Try again.").WithRetry()
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
+		return api.Errorf(api.CodeComputerStopped, "The computer is not running: %v.", err).
+			WithFix("Call start_computer; files in home are still there.").WithRetry()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return api.Errorf(api.CodeComputerStopped, "The computer went away during the call: %v.", err).
+			WithFix("Call start_computer; files in home are still there.").WithRetry()
+	}
+	return api.Errorf(api.CodeEngineUnavailable, "The computer cannot be reached: %v.", err).
+		WithFix("Check that the engine runs, then call start_computer.").WithRetry()
+}
+
+// strangerError is for an answer that our daemon would not give.
+func strangerError(what string) *api.Error {
+	return api.Errorf(api.CodeEngineUnavailable, "Something else than the computer answers at its address: %s.", what).
+		WithFix("Check what uses the port, then call start_computer.")
+}
+
+// decodeError reads a refusal.
+func decodeError(body []byte) *api.Error {
+	var e api.Error
+	if json.Unmarshal(body, &e) != nil || e.Code == "" {
+		return strangerError("a refusal that is not understood")
+	}
+	return &e
+}
