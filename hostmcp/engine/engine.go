@@ -33,6 +33,9 @@ type Endpoint struct {
 	// Dial opens connections to the API; nil means a plain TCP dial.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
+	// ComputerID and HomeID are the identity that calls expect; see api.HeaderComputer.
+	ComputerID, HomeID string
+
 	// Viewer is the base URL of the viewer page without a key, empty when none is served.
 	Viewer string
 }

@@ -139,7 +139,10 @@ func (d stateDir) endpoint(facts api.Facts) (*engine.Endpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the daemon's token: %v", err)
 	}
-	endpoint := &engine.Endpoint{BaseURL: "http://" + facts.API, Token: strings.TrimSpace(string(token))}
+	endpoint := &engine.Endpoint{
+		BaseURL: "http://" + facts.API, Token: strings.TrimSpace(string(token)),
+		ComputerID: facts.ComputerID, HomeID: facts.HomeID,
+	}
 	if facts.Viewer != "" {
 		endpoint.Viewer = "http://" + facts.Viewer
 	}

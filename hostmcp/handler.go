@@ -1,0 +1,156 @@
+package hostmcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+)
+
+// progressEvery is how often a call that takes long says that it goes on. Clients
+// give up after 60 seconds of silence.
+const progressEvery = 2 * time.Second
+
+// protocol returns the tool as the SDK wants it.
+func (t Tool) protocol() *mcp.Tool {
+	return &mcp.Tool{
+		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: Schema(t.AllFields()),
+		Annotations: &mcp.ToolAnnotations{
+			Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: t.Idempotent,
+			DestructiveHint: &t.Destructive, OpenWorldHint: &t.OpenWorld,
+		},
+	}
+}
+
+// handler returns the SDK's handler of a tool. Whatever goes wrong is a result that
+// the model can read, never a protocol error.
+func (s *Server) handler(tool Tool) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		reply, err := s.run(ctx, tool, req)
+		if err == nil {
+			return reply.result(), nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			err = api.Errorf(api.CodeCanceled, "The call ended early: %v.", cause)
+		}
+		s.log.Debug("tool failed", "tool", tool.Name, "error", err)
+		return errorResult(err), nil
+	}
+}
+
+func (s *Server) run(ctx context.Context, tool Tool, req *mcp.CallToolRequest) (*Reply, error) {
+	args, err := clean(tool.Name, tool.AllFields(), req.Params.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	call := &Call{Tool: tool, Args: args, server: s}
+	if !tool.NoSession {
+		var id struct{ Session string }
+		if err := json.Unmarshal(args, &id); err != nil {
+			return nil, err
+		}
+		if err := checkSession(id.Session); err != nil {
+			return nil, err
+		}
+		call.Session = id.Session
+	}
+	var stop func()
+	call.progress, stop = startProgress(ctx, tool.Title, req)
+	defer stop()
+	if err := s.arrivals.wait(ctx, req); err != nil {
+		return nil, err
+	}
+	return tool.Run(ctx, call)
+}
+
+// startProgress reports progress every progressEvery, and at once when the message
+// changes, if the client asked for it. stop ends that.
+func startProgress(ctx context.Context, title string, req *mcp.CallToolRequest) (progress func(string), stop func()) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return func(string) {}, func() {}
+	}
+	messages := make(chan string, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		ticker := time.NewTicker(progressEvery)
+		defer ticker.Stop()
+		message := title
+		for count := 1; ; count++ {
+			select {
+			case <-ctx.Done():
+				return
+			case message = <-messages:
+			case <-ticker.C:
+			}
+			// A client that has gone shows by ctx.
+			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+				ProgressToken: token, Progress: float64(count), Message: message,
+			})
+		}
+	})
+	progress = func(message string) {
+		select {
+		case <-messages: // not sent yet, and out of date
+		default:
+		}
+		select {
+		case messages <- message:
+		default:
+		}
+	}
+	return progress, func() { cancel(); done.Wait() }
+}
+
+// recoverPanic turns a panic into an error: the SDK would let it end the process and
+// with it every session.
+func (s *Server) recoverPanic(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			s.log.Error("panic", "method", method, "value", p, "stack", string(debug.Stack()))
+			fault := api.Errorf(api.CodeInternal, "The server failed in %s: %v.", method, p).
+				WithFix("This is a fault of the server, not of the call. Other calls still work.")
+			result, err = nil, fmt.Errorf("%s", fault.Message)
+			if method == "tools/call" {
+				result, err = errorResult(fault), nil
+			}
+		}()
+		return next(ctx, method, req)
+	}
+}
+
+// untilExit ends calls when this process has to: the SDK waits for handlers, but does
+// not tell them.
+func (s *Server) untilExit(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(s.calls, func() { cancel(errExit) })()
+		return next(ctx, method, req)
+	}
+}
+
+// refuseDisabled explains why a tool that exists cannot be called.
+func (s *Server) refuseDisabled(next mcp.MethodHandler) mcp.MethodHandler {
+	allowed, _ := s.allowedTools()
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if call, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok && method == "tools/call" {
+			if _, exists := s.tool(call.Name); exists && !isAllowed(allowed, call.Name) {
+				return errorResult(api.Errorf(api.CodeDisabledTool, "The tool %s is switched off.", call.Name).
+					WithFix("Work without it. The user can allow it in the environment variable %s of this server.", settingTools)), nil
+			}
+		}
+		return next(ctx, method, req)
+	}
+}

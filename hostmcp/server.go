@@ -1,0 +1,208 @@
+// Package hostmcp is the MCP server that agents talk to. It speaks the protocol over
+// stdio, has one table of tools (see [Tool]), and calls the computer's daemon through
+// the client of package api.
+//
+// It runs on the agent's machine and holds no screen, file or program itself. It
+// starts or finds a computer only when start_computer is first called, because some
+// clients start a server just to ask what it is.
+package hostmcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/api/client"
+	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
+)
+
+// exitLimit is how long Run takes at most to end its sessions.
+const exitLimit = 3 * time.Second
+
+// Config is what a Server is made of.
+type Config struct {
+	Version  string
+	Settings *Settings // nil is this process's environment
+	// Engine returns the engine that the settings choose. It is called when a
+	// computer is first needed.
+	Engine func(*Settings) (engine.Engine, error)
+	Logger *slog.Logger // nil discards
+}
+
+// Server serves one MCP client.
+type Server struct {
+	cfg      Config
+	settings *Settings
+	log      *slog.Logger
+	owner    string // names this process to the daemon
+	tools    []Tool
+	arrivals *arrivals
+
+	// calls ends when handlers must stop; hearts, later, when the sessions end.
+	calls, hearts       context.Context
+	endCalls, endHearts context.CancelFunc
+	beating             sync.WaitGroup
+
+	mu       sync.Mutex
+	engine   engine.Engine  // nil until a computer is first needed
+	computer *client.Client // nil until the first start_computer
+}
+
+// New returns a server that has done nothing yet.
+func New(cfg Config) *Server {
+	if cfg.Settings == nil {
+		cfg.Settings = NewSettings(nil)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{cfg: cfg, settings: cfg.Settings, log: cfg.Logger, owner: api.NewID(), tools: Tools()}
+	s.arrivals = newArrivals(func(name string) bool {
+		tool, ok := s.tool(name)
+		return ok && tool.Ordered
+	})
+	s.calls, s.endCalls = context.WithCancel(context.Background())
+	s.hearts, s.endHearts = context.WithCancel(context.Background())
+	return s
+}
+
+// Run serves the client until it closes the connection, which is no error, or ctx
+// ends. Then it cancels the calls in progress and ends this server's sessions, for
+// which it takes at most 3 seconds. A Server runs once.
+func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
+	session, err := s.protocol().Connect(ctx, orderedTransport{transport, s.arrivals}, nil)
+	if err != nil {
+		return fmt.Errorf("connect to the client: %w", err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- session.Wait() }()
+	select {
+	case err = <-closed:
+	case <-ctx.Done():
+	}
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		s.endCalls()
+		session.Close() // waits for handlers
+		s.endHearts()
+		s.beating.Wait()
+	}()
+	select {
+	case <-finished:
+	case <-time.After(exitLimit):
+		s.endHearts()
+		s.log.Warn("sessions may not have ended", "after", exitLimit)
+	}
+	return err
+}
+
+// protocol returns the SDK's server with this server's tools.
+func (s *Server) protocol() *mcp.Server {
+	server := mcp.NewServer(
+		&mcp.Implementation{Name: "computer-use-mcp", Title: "Computer use", Version: s.cfg.Version},
+		&mcp.ServerOptions{Instructions: instructions, Logger: s.log, Capabilities: &mcp.ServerCapabilities{}},
+	)
+	allowed, err := s.allowedTools()
+	if err != nil {
+		s.log.Error("settings", "error", err) // start_computer tells the agent
+	}
+	for _, tool := range s.tools {
+		if isAllowed(allowed, tool.Name) {
+			server.AddTool(tool.protocol(), s.handler(tool))
+		}
+	}
+	server.AddReceivingMiddleware(s.recoverPanic, s.untilExit, s.refuseDisabled)
+	return server
+}
+
+// ensure returns the client of the running computer, after starting it if need be.
+func (s *Server) ensure(ctx context.Context, progress func(string)) (*client.Client, error) {
+	s.mu.Lock()
+	if s.engine == nil {
+		var err error
+		if s.engine, err = s.cfg.Engine(s.settings); err != nil {
+			s.mu.Unlock()
+			return nil, err
+		}
+	}
+	where := s.engine
+	s.mu.Unlock()
+
+	endpoint, err := where.Ensure(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.computer; c != nil && c.BaseURL == endpoint.BaseURL && c.Token == endpoint.Token {
+		return c, nil
+	}
+	// A computer that this server has not met yet: the first one, or one that was
+	// started again. The sessions of the one before are gone with it.
+	s.computer = &client.Client{
+		BaseURL: endpoint.BaseURL, Token: endpoint.Token, Dial: endpoint.Dial,
+		Computer: endpoint.ComputerID, Home: endpoint.HomeID,
+	}
+	heart := &client.Heart{Client: s.computer, Owner: s.owner, Logger: s.log}
+	s.beating.Go(func() {
+		if err := heart.Run(s.hearts); err != nil {
+			s.log.Debug("end sessions", "error", err)
+		}
+	})
+	return s.computer, nil
+}
+
+// current returns the client of the computer that was started last.
+func (s *Server) current(session string) (*client.Client, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.computer == nil {
+		return nil, api.Errorf(api.CodeUnknownSession, "The session %s is not known to this server, which has started none yet.", session).
+			WithFix("Call start_computer and use the session that it returns.")
+	}
+	return s.computer, nil
+}
+
+func (s *Server) engineName() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Name()
+}
+
+func (s *Server) tool(name string) (Tool, bool) {
+	i := slices.IndexFunc(s.tools, func(t Tool) bool { return t.Name == name })
+	if i < 0 {
+		return Tool{}, false
+	}
+	return s.tools[i], true
+}
+
+// allowedTools returns the names in COMPUTER_USE_TOOLS, nil for all.
+func (s *Server) allowedTools() ([]string, error) {
+	value, err := s.settings.Get(settingTools)
+	if err != nil || value == "all" {
+		return nil, err
+	}
+	allowed := splitNames(value)
+	for _, name := range allowed {
+		if _, ok := s.tool(name); !ok {
+			return nil, badSetting(lookUp(settingTools), value)
+		}
+	}
+	return append(allowed, "start_computer", "end_session"), nil
+}
+
+func isAllowed(allowed []string, name string) bool {
+	return allowed == nil || slices.Contains(allowed, name)
+}
+
+// errExit is the cause of calls that end because this process does.
+var errExit = errors.New("the server is closing")

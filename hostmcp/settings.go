@@ -1,0 +1,252 @@
+package hostmcp
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+)
+
+// Setting is one environment variable. The documentation of settings is made of
+// this table.
+type Setting struct {
+	Name    string
+	Default string // the value of an unset or empty variable
+	Form    string // what is accepted, for messages and documentation
+	Doc     string
+	check   func(value string) error
+}
+
+// Names of the settings that other packages read.
+const (
+	SettingName     = "COMPUTER_USE_NAME"
+	SettingEngine   = "COMPUTER_USE_ENGINE"
+	SettingSandbox  = "COMPUTER_USE_LOCAL_SANDBOX"
+	SettingNetwork  = "COMPUTER_USE_NETWORK"
+	SettingPortBase = "COMPUTER_USE_PORT_BASE"
+	SettingLog      = "COMPUTER_USE_LOG"
+)
+
+const (
+	settingScreenSize  = "COMPUTER_USE_SCREEN_SIZE"
+	settingIdle        = "COMPUTER_USE_IDLE_TIMEOUT"
+	settingElideTTL    = "COMPUTER_USE_ELIDE_TTL"
+	settingMaxSide     = "COMPUTER_USE_IMAGE_MAX_SIDE"
+	settingImageFormat = "COMPUTER_USE_IMAGE_FORMAT"
+	settingTools       = "COMPUTER_USE_TOOLS"
+)
+
+// SettingTable holds every setting, in the order of the documentation.
+var SettingTable = []Setting{
+	{
+		Name: SettingEngine, Default: "docker", Form: "docker or local",
+		Doc:   "Where the computer runs: in a container, or in a sandbox on this Linux machine.",
+		check: oneOf("docker", "local"),
+	},
+	{
+		Name: SettingName, Default: "computer-use", Form: "letters, digits, '_', '.' and '-', at most 63, the first a letter or digit",
+		Doc:   "Name of the computer. Two names are two computers, each with a home of its own.",
+		check: checkName,
+	},
+	{
+		Name: SettingSandbox, Default: "on", Form: "on or off",
+		Doc: "Sandbox of the local engine. off is unsafe: agents' programs can then do to this machine " +
+			"whatever its user can.",
+		check: oneOf("on", "off"),
+	},
+	{
+		Name: SettingNetwork, Default: "internet", Form: "internet or offline",
+		Doc:   "What the computer's programs reach. Chosen when the computer is created.",
+		check: oneOf("internet", "offline"),
+	},
+	{
+		Name: SettingPortBase, Default: "20900", Form: "a number from 1024 to 65519",
+		Doc:   "First of 17 ports on 127.0.0.1: the viewer page, then the VNC ports of screens 1 to 16.",
+		check: inRange(1024, 65519),
+	},
+	{
+		Name: settingScreenSize, Default: api.DefaultScreenSize, Form: "<width>x<height>, each side 320 to 7680 pixels",
+		Doc:   "Size of a session's screen.",
+		check: func(v string) error { _, _, err := api.ParseScreenSize(v); return err },
+	},
+	{
+		Name: settingIdle, Default: "1h", Form: durationForm,
+		Doc:   "A session without a call for this long ends.",
+		check: positiveDuration,
+	},
+	{
+		Name: settingElideTTL, Default: "45s", Form: durationForm + "; 0 never leaves an image out",
+		Doc:   "An unchanged image is left out of an answer while the last one that was sent is younger than this.",
+		check: func(v string) error { _, err := parseDuration(v); return err },
+	},
+	{
+		Name: settingMaxSide, Default: "2000", Form: "a number from 64 to 7680",
+		Doc:   "Longest side of an image in pixels. Larger screens are scaled down and the answer says the scale.",
+		check: inRange(api.MinImageSide, api.MaxScreenSide),
+	},
+	{
+		Name: settingImageFormat, Default: "auto", Form: "auto, png or jpeg",
+		Doc:   "Format of images. auto is PNG, and JPEG where PNG would be large.",
+		check: oneOf("auto", "png", "jpeg"),
+	},
+	{
+		Name: settingTools, Default: "all", Form: "all, or names of tools separated by commas",
+		Doc:   "The tools that agents may use. start_computer and end_session always work.",
+		check: func(string) error { return nil }, // Server.allowedTools knows the names
+	},
+	{
+		Name: SettingLog, Default: "warn", Form: "debug, info, warn or error",
+		Doc:   "What is logged to stderr.",
+		check: oneOf("debug", "info", "warn", "error"),
+	},
+}
+
+// Settings reads settings from an environment. A bad value is an error where it is
+// first needed, never at the start, so that an agent can see and report it.
+type Settings struct {
+	getenv func(string) string
+}
+
+// NewSettings returns the settings of an environment such as [os.Getenv]; nil is
+// this process's.
+func NewSettings(getenv func(string) string) *Settings {
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	return &Settings{getenv: getenv}
+}
+
+// Get returns the checked value of the setting, which must be in [SettingTable].
+// Its error is an [api.Error] of CodeBadRequest that names the variable, its value
+// and what is accepted.
+func (s *Settings) Get(name string) (string, error) {
+	setting := lookUp(name)
+	value := strings.TrimSpace(s.getenv(name))
+	if value == "" {
+		return setting.Default, nil
+	}
+	if err := setting.check(value); err != nil {
+		return "", badSetting(setting, value)
+	}
+	return value, nil
+}
+
+func badSetting(s Setting, value string) *api.Error {
+	return api.Errorf(api.CodeBadRequest, "The environment variable %s is %.100q, which is not accepted: it must be %s.", s.Name, value, s.Form).
+		WithFix("Correct it in the client's configuration of this MCP server, then restart the server.")
+}
+
+// IsSet reports whether the variable has a value of its own.
+func (s *Settings) IsSet(name string) bool { return strings.TrimSpace(s.getenv(name)) != "" }
+
+// LogLevel returns the level to log at. A bad value counts as the default here;
+// start_computer reports it.
+func (s *Settings) LogLevel() slog.Level {
+	value, err := s.Get(SettingLog)
+	if err != nil {
+		value = lookUp(SettingLog).Default
+	}
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(value)) // the table accepts no other
+	return level
+}
+
+// startRequest fills in what a new session takes from the settings.
+func (s *Settings) startRequest(r *api.StartRequest) error {
+	// Every setting is read, so that one call tells of any that is wrong.
+	values := map[string]string{}
+	for _, setting := range SettingTable {
+		value, err := s.Get(setting.Name)
+		if err != nil {
+			return err
+		}
+		values[setting.Name] = value
+	}
+	idle, _ := parseDuration(values[settingIdle])
+	elide, _ := parseDuration(values[settingElideTTL])
+	elideMS := elide.Milliseconds()
+	r.ScreenSize = values[settingScreenSize]
+	r.IdleMS = idle.Milliseconds()
+	r.ElideTTLMS = &elideMS
+	r.MaxSide, _ = strconv.Atoi(values[settingMaxSide])
+	r.ImageFormat = values[settingImageFormat]
+	return nil
+}
+
+func lookUp(name string) Setting {
+	i := slices.IndexFunc(SettingTable, func(s Setting) bool { return s.Name == name })
+	if i < 0 {
+		panic("hostmcp: no setting " + name)
+	}
+	return SettingTable[i]
+}
+
+const durationForm = "a number of seconds, or a number with s, m or h"
+
+// parseDuration reads the forms of durationForm.
+func parseDuration(value string) (time.Duration, error) {
+	unit := time.Second
+	number := value
+	for suffix, u := range map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour} {
+		if n, ok := strings.CutSuffix(value, suffix); ok {
+			number, unit = n, u
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 31)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not %s", value, durationForm)
+	}
+	if d := time.Duration(n) * unit; d <= 365*24*time.Hour {
+		return d, nil
+	}
+	return 0, fmt.Errorf("%q is more than a year", value)
+}
+
+func positiveDuration(value string) error {
+	d, err := parseDuration(value)
+	if err == nil && d == 0 {
+		err = fmt.Errorf("%q is no time at all", value)
+	}
+	return err
+}
+
+func oneOf(accepted ...string) func(string) error {
+	return func(value string) error {
+		if slices.Contains(accepted, value) {
+			return nil
+		}
+		return fmt.Errorf("%q is unknown", value)
+	}
+}
+
+func inRange(low, high int) func(string) error {
+	return func(value string) error {
+		n, err := strconv.Atoi(value)
+		if err == nil && (n < low || n > high) {
+			err = fmt.Errorf("%d is outside the range", n)
+		}
+		return err
+	}
+}
+
+func checkName(value string) error {
+	for i, r := range value {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if !letter && (i == 0 || !strings.ContainsRune("_.-", r)) {
+			return fmt.Errorf("character %q", r)
+		}
+	}
+	if len(value) > 63 {
+		return fmt.Errorf("%d characters", len(value))
+	}
+	return nil
+}
+
+func splitNames(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+}
