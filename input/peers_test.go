@@ -134,3 +134,52 @@ func difference(want, got string) string {
 	clip := func(r []rune) string { return string(r[max(min(i-10, len(r)), 0):min(i+10, len(r))]) }
 	return fmt.Sprintf("%d characters, of %d that arrived the first wrong one is number %d: want %q, got %q", len(w), len(g), i+1, clip(w), clip(g))
 }
+
+// field is a GTK text field in a dialogue, whose text is known when that ends.
+type field struct {
+	t    testing.TB
+	text chan string
+}
+
+// openField starts the dialogue and gives it the keys.
+func openField(t testing.TB, s *xvfbtest.Server) *field {
+	t.Helper()
+	xvfbtest.Need(t, "zenity", "xdotool")
+	cmd := s.Command("zenity", "--text-info", "--editable", "--title", "field")
+	cmd.Env = append(cmd.Env, "LC_ALL=C.UTF-8", "GTK_IM_MODULE=gtk-im-context-simple", "GDK_BACKEND=x11")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, cmd)
+	f := &field{t, make(chan string, 1)}
+	go func() {
+		text, _ := io.ReadAll(out)
+		f.text <- string(text)
+	}()
+	focus(t, s, "field")
+	return f
+}
+
+// expect ends the dialogue and fails the test unless the field has this text.
+func (f *field) expect(d *Device, want string) {
+	f.t.Helper()
+	h := d.NewHolder()
+	for _, name := range []string{"ctrl+tab", "tab", "enter"} { // to Cancel, to OK
+		c, err := ParseKey(name)
+		if err == nil {
+			err = h.Chord(f.t.Context(), c, 0)
+		}
+		if err != nil {
+			f.t.Error(err)
+		}
+	}
+	select {
+	case got := <-f.text:
+		if got = strings.TrimSuffix(got, "\n"); got != want {
+			f.t.Errorf("typed %s", difference(want, got))
+		}
+	case <-time.After(patience):
+		f.t.Error("the dialogue did not end")
+	}
+}

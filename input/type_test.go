@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/falleng0d/computer-use-mcp/display/x11"
+	"github.com/falleng0d/computer-use-mcp/input/keysym"
 )
 
 // printable is every printable character from one code point to another.
@@ -30,11 +33,49 @@ var texts = map[string]string{
 	"lines":     "a\tb\nc\r\nd",
 }
 
+// states are what a person may have left the keyboard in.
+var states = map[string]struct {
+	layout  string
+	mods    byte // locked
+	group   byte
+	holding []uint32
+}{
+	"us":                {layout: "us"},
+	"de":                {layout: "de"},
+	"fr":                {layout: "fr"},
+	"us of us,ru":       {layout: "us,ru"},
+	"ru of us,ru":       {layout: "us,ru", group: 1},
+	"caps us":           {layout: "us", mods: x11.Lock},
+	"caps de":           {layout: "de", mods: x11.Lock},
+	"caps fr":           {layout: "fr", mods: x11.Lock | x11.Mod2},
+	"caps us of us,ru":  {layout: "us,ru", mods: x11.Lock},
+	"caps ru of us,ru":  {layout: "us,ru", mods: x11.Lock, group: 1},
+	"shift locked":      {layout: "us", mods: x11.Shift},
+	"altgr locked":      {layout: "de", mods: x11.Mod5},
+	"shift held":        {layout: "us", holding: []uint32{keysym.ShiftL}},
+	"ctrl and alt held": {layout: "us", holding: []uint32{keysym.ControlL, keysym.AltL}},
+	"altgr held":        {layout: "de", holding: []uint32{keysym.ISOLevel3Shift}},
+	"a key held":        {layout: "de", holding: []uint32{'a', 0xdf, 0x0101f600}},
+}
+
 func TestTypeTerminal(t *testing.T) {
-	for _, layout := range []string{"us", "de", "fr", "us,ru"} {
-		t.Run(layout, func(t *testing.T) {
-			d, s := openDevice(t, layout)
+	for name, state := range states {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, s := openDevice(t, state.layout)
 			term := openTerminal(t, s)
+			d.keyboard.SetLocks(0xff, state.mods)
+			d.keyboard.SetGroup(state.group)
+			viewer := d.NewHolder()
+			for _, sym := range state.holding {
+				if err := viewer.Key(sym, true); err != nil {
+					t.Fatal(err)
+				}
+				if r, ok := keysym.Rune(sym); ok {
+					term.expect(string(r))
+				}
+			}
+			before, _ := d.keyboard.State()
 			for name, text := range texts {
 				begin := time.Now()
 				if err := d.NewHolder().Type(t.Context(), text); err != nil {
@@ -42,8 +83,43 @@ func TestTypeTerminal(t *testing.T) {
 				}
 				took := time.Since(begin)
 				term.expect(strings.ReplaceAll(text, "\r", ""))
-				t.Logf("%s: %v, arrived %v", name, took, time.Since(begin))
+				t.Logf("%s: struck in %v, arrived in %v", name, took, time.Since(begin))
+				if after, _ := d.keyboard.State(); after != before {
+					t.Errorf("%s: the keyboard's state was %+v, is %+v", name, before, after)
+				}
 			}
+			if err := viewer.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if down, _ := d.conn.KeysDown(); down != (x11.KeySet{}) {
+				t.Errorf("keys are still down: %v", down)
+			}
+		})
+	}
+}
+
+func TestTypeGTK(t *testing.T) {
+	for name, state := range states {
+		if state.holding != nil {
+			continue // a key held in the field would write there
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, s := openDevice(t, state.layout)
+			d.keyboard.SetLocks(0xff, state.mods)
+			d.keyboard.SetGroup(state.group)
+			var want strings.Builder
+			field := openField(t, s)
+			for name, text := range texts {
+				text = strings.ReplaceAll(text, "\t", "")
+				begin := time.Now()
+				if err := d.NewHolder().Type(t.Context(), text); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				t.Logf("%s: struck in %v", name, time.Since(begin))
+				want.WriteString(strings.ReplaceAll(text, "\r", ""))
+			}
+			field.expect(d, want.String())
 		})
 	}
 }
