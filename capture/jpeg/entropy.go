@@ -5,17 +5,20 @@ import (
 	"math/bits"
 )
 
-// code is a Huffman code: its bits in the low end, and how many.
-type code struct {
-	bits   uint16
-	length uint8
-}
+// A word is what is written for one coefficient: up to 26 bits, the Huffman code
+// and the bits of the value, above a length of lengthBits bits.
+type word uint32
 
-// codes are the Huffman codes of one kind of component. AC codes are found by
-// run<<4 | size, DC codes by size.
+const lengthBits = 5
+
+// codes are the Huffman codes of one kind of component, as words with the value's
+// bits left 0, or complete.
 type codes struct {
-	dc [16]code
-	ac [256]code
+	dc           [16]word      // by size of the value
+	ac           [256]word     // by run of zeros before it << 4 | size
+	small        [16 * 64]word // complete: by run << 6 | value + 32
+	endOfBlock   word
+	sixteenZeros word
 }
 
 var (
@@ -23,18 +26,27 @@ var (
 	chromaCodes = newCodes(&huffmanSpecs[2], &huffmanSpecs[3])
 )
 
-func newCodes(dc, ac *huffmanSpec) (c codes) {
+func newCodes(dc, ac *huffmanSpec) *codes {
+	c := new(codes)
 	dc.assign(c.dc[:])
 	ac.assign(c.ac[:])
+	c.endOfBlock, c.sixteenZeros = c.ac[0x00], c.ac[0xf0]
+	for i := range c.small {
+		run, value := i>>6, i&63-32
+		c.small[i] = c.ac[run<<4|size(value)] | tail(value)
+	}
 	return c
 }
 
-// assign numbers the codes (T.81, annex C).
-func (s *huffmanSpec) assign(table []code) {
-	next, values := uint16(0), s.values
+// assign numbers the codes (T.81, annex C). The size of the value that follows is
+// in the low four bits of what a code stands for.
+func (s *huffmanSpec) assign(table []word) {
+	next, values := word(0), s.values
 	for i, n := range s.counts {
+		length := i + 1
 		for range n {
-			table[values[0]] = code{next, uint8(i + 1)}
+			size := int(values[0] & 15)
+			table[values[0]] = next<<(size+lengthBits) | word(length+size)
 			values = values[1:]
 			next++
 		}
@@ -42,11 +54,14 @@ func (s *huffmanSpec) assign(table []code) {
 	}
 }
 
-// AC codes that are not a coefficient.
-const (
-	endOfBlock   = 0x00
-	sixteenZeros = 0xf0
-)
+// size returns how many bits a value takes (T.81, table F.1).
+func size(value int) int { return bits.Len(uint(max(value, -value))) }
+
+// tail returns a value's bits at their place in a word. Negative values are
+// written less one, so that the first bit tells the sign.
+func tail(value int) word {
+	return word(value+value>>63) & (1<<size(value) - 1) << lengthBits
+}
 
 // order holds for each place in the zigzag order the place in block.coef.
 var order = func() (o [64]uint8) {
@@ -69,103 +84,101 @@ var zigzagBits = func() (t [8][256]uint64) {
 	return t
 }()
 
-// maxBlock is more than the bytes that a block can take: 64 codes of 16+11 bits, with a
-// zero after each byte.
+// inZigzag turns a set of places in a block into one of places in the zigzag order.
+func inZigzag(set uint64) uint64 {
+	t := &zigzagBits
+	return t[0][uint8(set)] | t[1][uint8(set>>8)] | t[2][uint8(set>>16)] | t[3][uint8(set>>24)] |
+		t[4][uint8(set>>32)] | t[5][uint8(set>>40)] | t[6][uint8(set>>48)] | t[7][uint8(set>>56)]
+}
+
+// maxBlock is more than the bytes that a block can take: 64 words of 26 bits, a zero
+// after each byte, and what drain writes beyond the end.
 const maxBlock = 512
 
 // entropy writes blocks as Huffman codes.
 type entropy struct {
 	out  []byte
-	acc  uint64 // bits not yet written, in the low end
-	n    int    // how many, below 64
+	acc  uint64 // bits not yet written, in the low end; what is above them is garbage
+	n    uint   // how many, at most 36 between words
 	last [3]int // DC coefficient of the block before, by component
 }
 
-// write appends a block of the component.
+// write appends a block of the component. One loop with one place that adds bits
+// keeps the accumulator in registers.
 func (e *entropy) write(b *block, component int, c *codes) {
 	if cap(e.out)-len(e.out) < maxBlock {
 		e.out = append(e.out, make([]byte, maxBlock+cap(e.out)/2)...)[:len(e.out)]
 	}
+	buf, at := e.out[:cap(e.out)], len(e.out)
+	acc, n := e.acc, e.n
+
 	dc := int(b.coef[0])
 	diff := dc - e.last[component]
 	e.last[component] = dc
-	extra, size := magnitude(diff)
-	e.put(c.dc[size], extra, size)
+	w := c.dc[size(diff)&15] | tail(diff)
 
-	var places uint64
-	for i := range zigzagBits {
-		places |= zigzagBits[i][b.nonzero>>(8*i)&0xff]
-	}
-	places &^= 1
+	places := inZigzag(b.nonzero) &^ 1 // of coefficients that are still to be written
 	before := 0
-	for places != 0 {
-		z := bits.TrailingZeros64(places)
-		places &= places - 1
-		run := z - before - 1
-		before = z
-		for run > 15 {
-			e.put(c.ac[sixteenZeros], 0, 0)
-			run -= 16
+	for {
+		length := uint(w & (1<<lengthBits - 1))
+		acc = acc<<length | uint64(w>>lengthBits)
+		n += length
+		if n > 32 {
+			at = drain(buf, at, acc<<((64-n)&63), n/8)
+			n %= 8
 		}
-		extra, size := magnitude(int(b.coef[order[z]]))
-		e.put(c.ac[run<<4|size], extra, size)
+		if places == 0 {
+			break
+		}
+		z := bits.TrailingZeros64(places)
+		run := z - before - 1
+		if run > 15 {
+			w = c.sixteenZeros
+			before += 16
+			continue
+		}
+		before = z
+		places &= places - 1
+		value := int(b.coef[order[z&63]&63])
+		if uint(value+32) < 64 {
+			w = c.small[(run<<6+value+32)&1023]
+		} else {
+			w = c.ac[(run<<4|size(value))&255] | tail(value)
+		}
 	}
 	if before != 63 {
-		e.put(c.ac[endOfBlock], 0, 0)
+		length := uint(c.endOfBlock & (1<<lengthBits - 1))
+		acc = acc<<length | uint64(c.endOfBlock>>lengthBits)
+		n += length
 	}
+	e.out, e.acc, e.n = buf[:at], acc, n
 }
 
-// magnitude returns the bits that follow a coefficient's code, and how many.
-func magnitude(v int) (extra uint64, size int) {
-	sign := v >> 63
-	size = bits.Len(uint((v ^ sign) - sign))
-	return uint64(v+sign) & (1<<size - 1), size
-}
-
-// put appends a code and the size bits that follow it.
-func (e *entropy) put(c code, extra uint64, size int) {
-	length := int(c.length) + size
-	value := uint64(c.bits)<<size | extra
-	if e.n+length < 64 {
-		e.acc = e.acc<<length | value
-		e.n += length
-		return
-	}
-	rest := e.n + length - 64
-	e.flush(e.acc<<(length-rest) | value>>rest)
-	e.acc, e.n = value&(1<<rest-1), rest
-}
-
-// flush writes eight bytes, each 0xff with a zero after it.
-func (e *entropy) flush(v uint64) {
+// drain writes the n high bytes of v to buf at a place, each 0xff with a zero
+// after it, and returns the place after them.
+func drain(buf []byte, at int, v uint64, n uint) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	if (^v-ones)&v&high == 0 { // no byte of ^v is 0
-		e.out = binary.BigEndian.AppendUint64(e.out, v)
-		return
+		binary.BigEndian.PutUint64(buf[at:], v)
+		return at + int(n)
 	}
-	for shift := 56; shift >= 0; shift -= 8 {
-		b := byte(v >> shift)
-		e.out = append(e.out, b)
+	for range n {
+		b := byte(v >> 56)
+		v <<= 8
+		buf[at] = b
+		at++
 		if b == 0xff {
-			e.out = append(e.out, 0)
+			buf[at] = 0
+			at++
 		}
 	}
+	return at
 }
 
 // finish writes the last bits, filled up with ones, and returns what was written.
 func (e *entropy) finish() []byte {
-	for e.n > 0 {
-		var b byte
-		if e.n >= 8 {
-			b = byte(e.acc >> (e.n - 8))
-		} else {
-			b = byte(e.acc<<(8-e.n)) | 0xff>>e.n
-		}
-		e.n -= 8
-		e.out = append(e.out, b)
-		if b == 0xff {
-			e.out = append(e.out, 0)
-		}
-	}
-	return e.out
+	var last [16]byte
+	e.acc = e.acc<<7 | 0x7f
+	e.n += 7
+	return append(e.out, last[:drain(last[:], 0, e.acc<<(64-e.n), e.n/8)]...)
 }

@@ -127,11 +127,11 @@ func (e *encoder) writeStrip(bits *entropy) {
 	for column := range g.columns {
 		for row := range g.v {
 			for i := range g.h {
-				bits.write(&e.blocks[0][row*g.lumaStride+column*g.h+i], 0, &lumaCodes)
+				bits.write(&e.blocks[0][row*g.lumaStride+column*g.h+i], 0, lumaCodes)
 			}
 		}
 		for i := 1; i < g.components; i++ {
-			bits.write(&e.blocks[i][column], i, &chromaCodes)
+			bits.write(&e.blocks[i][column], i, chromaCodes)
 		}
 	}
 }
