@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os/exec"
 	"time"
 )
 
@@ -16,8 +14,8 @@ type Unit struct {
 	// Start starts one incarnation of the unit and returns when it is ready to be
 	// used. It is called again after the unit, or one before it, has ended.
 	Start func(ctx context.Context) (Running, error)
-	// Optional lets the group go on without the unit when it cannot be kept
-	// running.
+	// Optional lets the group go on without the unit when it has used up its
+	// tries. Otherwise the unit before it is then replaced as well.
 	Optional bool
 }
 
@@ -31,7 +29,7 @@ type Running interface {
 // Policy says how often a unit is tried again. Ends and failed starts count
 // alike; the count starts again after a run of at least Stable.
 type Policy struct {
-	Tries  int           // failures in a row after which the unit is given up
+	Tries  int           // failures in a row that are too many
 	First  time.Duration // pause before the second try in a row; the first is immediate
 	Max    time.Duration // the pause doubles up to this
 	Stable time.Duration
@@ -104,8 +102,8 @@ type exit struct {
 }
 
 // Run starts the units and keeps them running until ctx ends, which is no
-// error, or until a unit that is not optional has used up its tries. All units
-// are stopped, last first, when it returns. Call it once.
+// error, or until the first unit has used up its tries. All units are stopped, last
+// first, when it returns. Call it once.
 func (g *Group) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -199,34 +197,46 @@ func (g *Group) ended(e exit) error {
 		return nil // stopped on purpose
 	}
 	err := l.running.Err()
-	g.stopFrom(e.unit)
-	if time.Since(l.since) >= g.Policy.Stable {
-		l.failures = 0
-	}
-	// The failures of the units after it may have been its own death.
-	for j := e.unit + 1; j < len(g.links); j++ {
-		g.links[j].failures, g.links[j].givenUp = 0, false
-	}
+	g.take(e.unit)
 	return g.failed(e.unit, Ended, err)
 }
 
-// failed counts a failure of unit i and gives the unit up after too many. A
-// program that is not there will not be there the next time either.
+// take stops unit i, if it still runs, and what stands on it.
+func (g *Group) take(i int) {
+	g.stopFrom(i)
+	if time.Since(g.links[i].since) >= g.Policy.Stable {
+		g.links[i].failures = 0
+	}
+	// The failures of the units after it may have been its own fault.
+	for j := i + 1; j < len(g.links); j++ {
+		g.links[j].failures, g.links[j].givenUp = 0, false
+	}
+}
+
+// failed counts a failure of unit i. After too many an optional unit is given up.
+// Any other may suffer from what it stands on, a server that hangs for example, so
+// that counts as failed too and is replaced.
 func (g *Group) failed(i int, kind EventKind, err error) error {
 	l := &g.links[i]
 	l.failures++
 	name := g.Units[i].Name
-	hopeless := errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound)
+	// A program that is not there will not be there the next time either.
+	hopeless := errors.Is(err, ErrNoProgram)
 	if l.failures < g.Policy.Tries && !hopeless {
 		g.report(kind, name, err)
 		return nil
 	}
-	if !g.Units[i].Optional {
-		return fmt.Errorf("%s does not stay up after %d tries: %w", name, l.failures, err)
+	if g.Units[i].Optional {
+		l.givenUp = true
+		g.report(GivenUp, name, err)
+		return nil
 	}
-	l.givenUp = true
-	g.report(GivenUp, name, err)
-	return nil
+	err = fmt.Errorf("%s does not stay up after %d tries: %w", name, l.failures, err)
+	if i == 0 || hopeless {
+		return err
+	}
+	g.take(i - 1)
+	return g.failed(i-1, Ended, err)
 }
 
 // stopFrom stops what runs of the units from i on, last first.

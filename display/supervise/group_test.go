@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -209,7 +208,7 @@ func TestGroupGoesOnWithoutAnOptionalUnit(t *testing.T) {
 		b := newBench()
 		wm := b.unit("wm")
 		wm.Optional = true
-		b.fail["wm"] = []error{fmt.Errorf("start wm: %w", fs.ErrNotExist)}
+		b.fail["wm"] = []error{fmt.Errorf("start wm: %w", ErrNoProgram)}
 		stop := b.run(b.unit("a"), wm)
 		want(t, b.take(), "0 start a", "0 no wm", "0 event 3 wm", "0 event 0 ")
 		// A new base gives it another chance.
@@ -250,5 +249,35 @@ func TestGroupStopsDuringAPause(t *testing.T) {
 			t.Error(err)
 		}
 		want(t, b.take(), "300 stop a")
+	})
+}
+
+func TestGroupReplacesTheBaseOfAUnitThatCannotStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		boom := errors.New("boom")
+		b.fail["b"] = slices.Repeat([]error{boom}, DefaultPolicy.Tries)
+		stop := b.run(b.unit("a"), b.unit("b"))
+		time.Sleep(time.Minute)
+		log := b.take()
+		if n := count(log, "start a"); n != 2 {
+			t.Errorf("a was started %d times: %q", n, log)
+		}
+		want(t, log[len(log)-5:], "3000 stop a", "3000 event 1 a", "3000 start a", "3000 start b", "3000 event 0 ")
+		b.take()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+
+		// When that does not help either the group ends.
+		b.fail["b"] = slices.Repeat([]error{boom}, 1000)
+		stop = b.run(b.unit("a"), b.unit("b"))
+		time.Sleep(time.Hour)
+		if n := count(b.take(), "start a"); n != DefaultPolicy.Tries {
+			t.Errorf("a was started %d times", n)
+		}
+		if err := stop(); !errors.Is(err, boom) {
+			t.Error(err)
+		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -71,6 +72,9 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("%s ended (%s); its last output: %s", e.Name, e.State, e.Output)
 }
 
+// ErrNoProgram is matched by the error of a Start whose program does not exist.
+var ErrNoProgram = errors.New("the program is not installed")
+
 // Start starts the child. It does not outlive the process that called Start,
 // even when that one is killed.
 func (c Command) Start() (*Process, error) {
@@ -96,7 +100,11 @@ func (c Command) Start() (*Process, error) {
 	}
 	started := make(chan error)
 	go p.run(cmd, started)
-	if err := <-started; err != nil {
+	err := <-started
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("start %s: %w: %s", name, ErrNoProgram, c.Path)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
 	return p, nil

@@ -165,13 +165,15 @@ func TestErrorHoldsTheLastOutput(t *testing.T) {
 }
 
 func TestMissingProgram(t *testing.T) {
-	_, err := Command{Name: "child", Path: "/nonexistent/program"}.Start()
-	if err == nil || !strings.HasPrefix(err.Error(), "start child: ") || !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v", err)
+	for _, path := range []string{"/nonexistent/program", "no-such-program-anywhere"} {
+		_, err := Command{Name: "child", Path: path}.Start()
+		if !errors.Is(err, ErrNoProgram) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: error %v", path, err)
+		}
 	}
-	_, err = Command{Path: "no-such-program-anywhere"}.Start()
-	if !errors.Is(err, exec.ErrNotFound) {
-		t.Errorf("error %v", err)
+	_, err := Command{Path: "/dev/null"}.Start()
+	if err == nil || errors.Is(err, ErrNoProgram) {
+		t.Errorf("not a program: error %v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package x11
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/jezek/xgb"
 	"github.com/jezek/xgb/xproto"
@@ -196,8 +197,12 @@ func parseKeymap(b []byte) (*Keymap, error) {
 		t := KeyType{Mods: head[0], Levels: int(head[4])}
 		for range head[5] {
 			e := r.take(8)
-			if active := e[0] != 0; active {
-				t.Entries = append(t.Entries, TypeEntry{Mods: e[1], Level: e[2]})
+			entry := TypeEntry{Mods: e[1], Level: e[2]}
+			// The first entry of a combination counts. Others arise from virtual
+			// modifiers that no key makes.
+			active := e[0] != 0
+			if active && !slices.ContainsFunc(t.Entries, func(o TypeEntry) bool { return o.Mods == entry.Mods }) {
+				t.Entries = append(t.Entries, entry)
 			}
 		}
 		if preserve := head[6] != 0; preserve {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/jezek/xgb"
 	"github.com/jezek/xgb/xproto"
@@ -32,19 +34,17 @@ type Window struct {
 // it has set _NET_SUPPORTING_WM_CHECK (EWMH 1.5, Root Window Properties) to a
 // window that exists. A killed one leaves the property behind, but not the window.
 func (c *Conn) WaitWindowManager(ctx context.Context) error {
-	return c.waitRootProperty(ctx, "_NET_SUPPORTING_WM_CHECK", c.hasWindowManager)
+	return c.waitRoot(ctx, c.hasWindowManager)
 }
 
-// waitRootProperty calls met now and after every change of the named property of
-// the root window, until it returns true or an error, or ctx ends.
-func (c *Conn) waitRootProperty(ctx context.Context, name string, met func() (bool, error)) error {
-	atom, err := c.atom(name)
-	if err != nil {
-		return err
-	}
+// waitRoot calls met now and after every change of a property of the root window
+// or of the order of the windows in it, until it returns true or an error, or ctx
+// ends.
+func (c *Conn) waitRoot(ctx context.Context, met func() (bool, error)) error {
 	changed := make(chan struct{}, 1)
 	stop := c.listen(func(ev xgb.Event) {
-		if e, ok := ev.(xproto.PropertyNotifyEvent); ok && e.Atom == atom && e.Window == c.root {
+		switch ev.(type) {
+		case xproto.PropertyNotifyEvent, xproto.ConfigureNotifyEvent:
 			select {
 			case changed <- struct{}{}:
 			default:
@@ -52,7 +52,8 @@ func (c *Conn) waitRootProperty(ctx context.Context, name string, met func() (bo
 		}
 	})
 	defer stop()
-	xproto.ChangeWindowAttributes(c.x, c.root, xproto.CwEventMask, []uint32{xproto.EventMaskPropertyChange})
+	mask := uint32(xproto.EventMaskPropertyChange | xproto.EventMaskSubstructureNotify)
+	xproto.ChangeWindowAttributes(c.x, c.root, xproto.CwEventMask, []uint32{mask})
 	for {
 		if ok, err := met(); ok || err != nil {
 			return err
@@ -120,104 +121,155 @@ func words(p *xproto.GetPropertyReply) []uint32 {
 
 // Windows returns the windows on the screen, the topmost first.
 func (c *Conn) Windows() ([]Window, error) {
-	managed, err := c.hasWindowManager()
+	clients, active, err := c.clients()
 	if err != nil {
 		return nil, err
 	}
-	if !managed {
-		return c.topLevels()
-	}
-	atom, err := c.atom("_NET_CLIENT_LIST_STACKING")
-	if err != nil {
-		return nil, err
-	}
-	list, err := xproto.GetProperty(c.x, false, c.root, atom, xproto.AtomWindow, 0, maxWindows).Reply()
-	if err != nil {
-		return nil, failed("list windows", err)
-	}
-	active, err := c.windowProperty(c.root, "_NET_ACTIVE_WINDOW")
-	if err != nil {
-		return nil, err
-	}
-	return c.describe(words(list), active)
+	return c.describe(clients, active)
 }
 
 const (
 	maxWindows = 1024 // listed
 	maxText    = 1024 // 32-bit units read of a title or class
+	maxDepth   = 4    // of a client inside its frame
 )
 
-// topLevels lists what a screen without a window manager shows.
-func (c *Conn) topLevels() ([]Window, error) {
+// client is a window of an application and the child of the root window that it is
+// in: its frame, or itself.
+type client struct{ id, frame xproto.Window }
+
+// clients returns the windows of applications, from the bottom up, and the one
+// that has the keyboard. The order is that of their frames in the root window:
+// Fluxbox does not keep _NET_CLIENT_LIST_STACKING up to date.
+func (c *Conn) clients() (list []client, active xproto.Window, err error) {
+	managed, err := c.hasWindowManager()
+	if err != nil {
+		return nil, 0, err
+	}
 	tree, err := xproto.QueryTree(c.x, c.root).Reply()
 	if err != nil {
-		return nil, failed("list windows", err)
+		return nil, 0, failed("list windows", err)
 	}
-	focus, err := xproto.GetInputFocus(c.x).Reply()
+	if !managed {
+		focus, err := xproto.GetInputFocus(c.x).Reply()
+		if err != nil {
+			return nil, 0, failed("ask for the focused window", err)
+		}
+		list, err := c.visible(tree.Children)
+		return list, focus.Focus, err
+	}
+	if active, err = c.windowProperty(c.root, "_NET_ACTIVE_WINDOW"); err != nil {
+		return nil, 0, err
+	}
+	atom, err := c.atom("_NET_CLIENT_LIST")
 	if err != nil {
-		return nil, failed("ask for the focused window", err)
+		return nil, 0, err
 	}
-	cookies := make([]xproto.GetWindowAttributesCookie, len(tree.Children))
+	ids, err := xproto.GetProperty(c.x, false, c.root, atom, xproto.AtomWindow, 0, maxWindows).Reply()
+	if err != nil {
+		return nil, 0, failed("list windows", err)
+	}
+	if list, err = c.framed(words(ids)); err != nil {
+		return nil, 0, err
+	}
+	height := make(map[xproto.Window]int, len(tree.Children))
 	for i, w := range tree.Children {
+		height[w] = i
+	}
+	slices.SortStableFunc(list, func(a, b client) int { return height[a.frame] - height[b.frame] })
+	return list, active, nil
+}
+
+// visible returns the windows that a screen without a window manager shows.
+func (c *Conn) visible(children []xproto.Window) ([]client, error) {
+	cookies := make([]xproto.GetWindowAttributesCookie, len(children))
+	for i, w := range children {
 		cookies[i] = xproto.GetWindowAttributes(c.x, w)
 	}
-	var ids []uint32
-	for i, w := range tree.Children {
+	var list []client
+	for i, w := range children {
 		a, err := cookies[i].Reply()
-		if errors.Is(windowFailed("", err), ErrNoWindow) {
+		if err = windowFailed("look at a window", err); errors.Is(err, ErrNoWindow) {
 			continue
 		}
 		if err != nil {
-			return nil, failed("look at a window", err)
+			return nil, err
 		}
 		if a.MapState == xproto.MapStateViewable && !a.OverrideRedirect && a.Class == xproto.WindowClassInputOutput {
-			ids = append(ids, uint32(w))
+			list = append(list, client{w, w})
 		}
 	}
-	return c.describe(ids, focus.Focus)
+	return list, nil
+}
+
+// framed finds the frames of windows, all of them one level up in each round trip.
+// A window that has gone meanwhile is left out.
+func (c *Conn) framed(ids []uint32) ([]client, error) {
+	var list, inside []client
+	for _, id := range ids {
+		inside = append(inside, client{xproto.Window(id), xproto.Window(id)})
+	}
+	for range maxDepth {
+		cookies := make([]xproto.QueryTreeCookie, len(inside))
+		for i, w := range inside {
+			cookies[i] = xproto.QueryTree(c.x, w.frame)
+		}
+		var further []client
+		for i, w := range inside {
+			tree, err := cookies[i].Reply()
+			if err = windowFailed("look at a window", err); errors.Is(err, ErrNoWindow) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if tree.Parent == c.root {
+				list = append(list, w)
+			} else {
+				further = append(further, client{w.id, tree.Parent})
+			}
+		}
+		inside = further
+	}
+	return list, nil
 }
 
 // questions are the requests about one window that are on their way.
 type questions struct {
-	geometry xproto.GetGeometryCookie
-	place    xproto.TranslateCoordinatesCookie
-	name     xproto.GetPropertyCookie
-	oldName  xproto.GetPropertyCookie
-	class    xproto.GetPropertyCookie
-	extents  xproto.GetPropertyCookie
-	state    xproto.GetPropertyCookie
+	place   xproto.GetGeometryCookie
+	name    xproto.GetPropertyCookie
+	oldName xproto.GetPropertyCookie
+	class   xproto.GetPropertyCookie
+	state   xproto.GetPropertyCookie
 }
 
 // describe looks at windows, given from the bottom up. All questions are sent
 // before the first answer is awaited, so it costs one round trip. A window that
 // has gone meanwhile is left out.
-func (c *Conn) describe(ids []uint32, active xproto.Window) ([]Window, error) {
+func (c *Conn) describe(clients []client, active xproto.Window) ([]Window, error) {
 	atoms := make(map[string]xproto.Atom)
-	for _, name := range []string{"_NET_WM_NAME", "UTF8_STRING", "_NET_FRAME_EXTENTS", "_NET_WM_STATE", "_NET_WM_STATE_HIDDEN"} {
+	for _, name := range []string{"_NET_WM_NAME", "UTF8_STRING", "_NET_WM_STATE", "_NET_WM_STATE_HIDDEN"} {
 		a, err := c.atom(name)
 		if err != nil {
 			return nil, err
 		}
 		atoms[name] = a
 	}
-	asked := make([]questions, len(ids))
-	for i, id := range ids {
-		w := xproto.Window(id)
+	asked := make([]questions, len(clients))
+	for i, w := range clients {
 		property := func(name, kind xproto.Atom, length uint32) xproto.GetPropertyCookie {
-			return xproto.GetProperty(c.x, false, w, name, kind, 0, length)
+			return xproto.GetProperty(c.x, false, w.id, name, kind, 0, length)
 		}
 		asked[i] = questions{
-			geometry: xproto.GetGeometry(c.x, xproto.Drawable(w)),
-			place:    xproto.TranslateCoordinates(c.x, w, c.root, 0, 0),
-			name:     property(atoms["_NET_WM_NAME"], atoms["UTF8_STRING"], maxText),
-			oldName:  property(xproto.AtomWmName, xproto.GetPropertyTypeAny, maxText),
-			class:    property(xproto.AtomWmClass, xproto.AtomString, maxText),
-			extents:  property(atoms["_NET_FRAME_EXTENTS"], xproto.AtomCardinal, 4),
-			state:    property(atoms["_NET_WM_STATE"], xproto.AtomAtom, 32),
+			place:   xproto.GetGeometry(c.x, xproto.Drawable(w.frame)),
+			name:    property(atoms["_NET_WM_NAME"], atoms["UTF8_STRING"], maxText),
+			oldName: property(xproto.AtomWmName, xproto.GetPropertyTypeAny, maxText),
+			class:   property(xproto.AtomWmClass, xproto.AtomString, maxText),
+			state:   property(atoms["_NET_WM_STATE"], xproto.AtomAtom, 32),
 		}
 	}
-	windows := make([]Window, 0, len(ids))
-	for i := len(ids) - 1; i >= 0; i-- {
+	windows := make([]Window, 0, len(clients))
+	for i := len(clients) - 1; i >= 0; i-- {
 		w, err := asked[i].answer(atoms["_NET_WM_STATE_HIDDEN"])
 		if errors.Is(err, ErrNoWindow) {
 			continue
@@ -225,8 +277,8 @@ func (c *Conn) describe(ids []uint32, active xproto.Window) ([]Window, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.ID = ids[i]
-		w.Focused = xproto.Window(w.ID) == active
+		w.ID = uint32(clients[i].id)
+		w.Focused = clients[i].id == active
 		windows = append(windows, w)
 	}
 	return windows, nil
@@ -234,39 +286,27 @@ func (c *Conn) describe(ids []uint32, active xproto.Window) ([]Window, error) {
 
 func (q *questions) answer(hidden xproto.Atom) (Window, error) {
 	const act = "look at a window"
-	geometry, err := q.geometry.Reply()
-	if err != nil {
-		return Window{}, windowFailed(act, err)
-	}
 	place, err := q.place.Reply()
 	if err != nil {
 		return Window{}, windowFailed(act, err)
 	}
-	var replies [5]*xproto.GetPropertyReply
-	for i, cookie := range []xproto.GetPropertyCookie{q.name, q.oldName, q.class, q.extents, q.state} {
+	var replies [4]*xproto.GetPropertyReply
+	for i, cookie := range []xproto.GetPropertyCookie{q.name, q.oldName, q.class, q.state} {
 		if replies[i], err = cookie.Reply(); err != nil {
 			return Window{}, windowFailed(act, err)
 		}
 	}
-	name, oldName, class, extents, state := replies[0], replies[1], replies[2], words(replies[3]), words(replies[4])
+	name, oldName, class, state := replies[0], replies[1], replies[2], words(replies[3])
 
 	w := Window{Title: string(name.Value), Class: classOf(class.Value)}
 	if w.Title == "" {
 		w.Title = oldText(oldName.Value)
 	}
 	w.Title = strings.ToValidUTF8(w.Title, "\uFFFD")
-	x, y := int(place.DstX), int(place.DstY)
-	w.Rect = image.Rect(x, y, x+int(geometry.Width), y+int(geometry.Height))
-	if len(extents) == 4 { // left, right, top, bottom
-		e := [4]int{}
-		for i := range e {
-			e[i] = int(min(extents[i], 1000)) // a client may write anything there
-		}
-		w.Rect = image.Rect(w.Rect.Min.X-e[0], w.Rect.Min.Y-e[2], w.Rect.Max.X+e[1], w.Rect.Max.Y+e[3])
-	}
-	for _, s := range state {
-		w.Hidden = w.Hidden || xproto.Atom(s) == hidden
-	}
+	// The size leaves the border out; the place is the border's corner.
+	x, y, border := int(place.X), int(place.Y), 2*int(place.BorderWidth)
+	w.Rect = image.Rect(x, y, x+int(place.Width)+border, y+int(place.Height)+border)
+	w.Hidden = slices.Contains(state, uint32(hidden))
 	return w, nil
 }
 
@@ -313,6 +353,10 @@ func latin1(b []byte) string {
 	return string(runes)
 }
 
+// raiseTime is how long Activate waits for a focused window to get on top, which it
+// may never do because another one is kept above all others.
+const raiseTime = 500 * time.Millisecond
+
 // Activate brings a window to the front, from another workspace or its icon if
 // need be, and gives it the keyboard. It returns when the window has the focus.
 func (c *Conn) Activate(ctx context.Context, id uint32) error {
@@ -329,6 +373,42 @@ func (c *Conn) Activate(ctx context.Context, id uint32) error {
 		err := xproto.SetInputFocusChecked(c.x, xproto.InputFocusPointerRoot, w, xproto.TimeCurrentTime).Check()
 		return windowFailed("activate a window", err)
 	}
+	// The wish is sent only if it changes something, and awaited: one still on its
+	// way when we return could undo what the next call asks for.
+	focused, onTop, err := c.standing(w)
+	if err != nil || focused && onTop {
+		return err
+	}
+	if err := c.askToActivate(w); err != nil {
+		return err
+	}
+	err = c.waitRoot(ctx, func() (bool, error) {
+		focused, onTop, err = c.standing(w)
+		return focused, err
+	})
+	if err != nil || onTop {
+		return err
+	}
+	short, cancel := context.WithTimeout(ctx, raiseTime)
+	defer cancel()
+	err = c.waitRoot(short, func() (bool, error) {
+		_, onTop, err = c.standing(w)
+		return onTop, err
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return ctx.Err()
+	}
+	return err
+}
+
+// standing reports whether a window has the keyboard and whether it is above all
+// others.
+func (c *Conn) standing(w xproto.Window) (focused, onTop bool, err error) {
+	clients, active, err := c.clients()
+	return active == w, len(clients) > 0 && clients[len(clients)-1].id == w, err
+}
+
+func (c *Conn) askToActivate(w xproto.Window) error {
 	atom, err := c.atom("_NET_ACTIVE_WINDOW")
 	if err != nil {
 		return err
@@ -340,10 +420,7 @@ func (c *Conn) Activate(ctx context.Context, id uint32) error {
 	}
 	mask := uint32(xproto.EventMaskSubstructureRedirect | xproto.EventMaskSubstructureNotify)
 	xproto.SendEvent(c.x, false, c.root, mask, string(message.Bytes()))
-	return c.waitRootProperty(ctx, "_NET_ACTIVE_WINDOW", func() (bool, error) {
-		active, err := c.windowProperty(c.root, "_NET_ACTIVE_WINDOW")
-		return active == w, err
-	})
+	return nil
 }
 
 // PaintRoot makes the background of the screen one colour, 0x00RRGGBB, for as

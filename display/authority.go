@@ -1,0 +1,46 @@
+package display
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+)
+
+// cookieSize is the length of an MIT-MAGIC-COOKIE-1.
+const cookieSize = 16
+
+// authority returns the contents of an Xauthority file with one cookie that is
+// good for every display (family "wild", no address, no number), because the
+// file is written before the display is known.
+func authority(cookie []byte) []byte {
+	const familyWild = 0xffff
+	b := binary.BigEndian.AppendUint16(nil, familyWild)
+	for _, field := range []string{"", "", "MIT-MAGIC-COOKIE-1", string(cookie)} {
+		b = binary.BigEndian.AppendUint16(b, uint16(len(field)))
+		b = append(b, field...)
+	}
+	return b
+}
+
+// writeFile puts a file in place in one step, readable by its owner alone; nil
+// is the user of this process.
+func writeFile(path string, data []byte, owner *Credential) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && owner != nil {
+		err = f.Chown(int(owner.UID), int(owner.GID))
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,127 @@
+package display
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/falleng0d/computer-use-mcp/capture/frame"
+	"github.com/falleng0d/computer-use-mcp/display/x11"
+	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
+)
+
+// xterm starts an xterm with a title on the screen. It ends with the screen.
+func xterm(t testing.TB, s *Screen, title string) {
+	t.Helper()
+	xvfbtest.Need(t, "xterm")
+	cmd := exec.Command("xterm", "-T", title, "-e", "cat")
+	cmd.Env = s.Env()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+	t.Cleanup(func() {
+		s.Close(context.Background())
+		<-done
+	})
+}
+
+// waitWindow waits until the screen shows a window with a title, and until it has
+// the keyboard, which a window manager gives to a new window. It looks again after every change of the picture.
+func waitWindow(t testing.TB, s *Screen, title string, managed bool) x11.Window {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var stamp frame.Stamp
+	for {
+		windows, err := s.Windows(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range windows {
+			if w.Title == title && (w.Focused || !managed) {
+				return w
+			}
+		}
+		if stamp, err = s.Frame().Wait(ctx, stamp); err != nil {
+			t.Fatalf("no window %q among %+v: %v", title, windows, err)
+		}
+	}
+}
+
+func TestWindows(t *testing.T) {
+	m := newManager(t)
+	s := open(t, m)
+	xterm(t, s, "first")
+	first := waitWindow(t, s, "first", true)
+	xterm(t, s, "zweites Fenster ✓ ö")
+	second := waitWindow(t, s, "zweites Fenster ✓ ö", true)
+	if first.Class != "XTerm" || first.Rect.Dx() < 100 || first.Hidden {
+		t.Errorf("window %+v", first)
+	}
+	// The frame is part of the window.
+	if first.Rect.Min.X < 0 || first.Rect.Min.Y < 0 {
+		t.Errorf("the window is at %v", first.Rect)
+	}
+	for _, id := range []uint32{first.ID, second.ID, first.ID} {
+		if err := s.Activate(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		windows, err := s.Windows(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(windows) != 2 || windows[0].ID != id || !windows[0].Focused || windows[1].Focused {
+			t.Errorf("after activation of %#x: %+v", id, windows)
+		}
+	}
+	if err := s.Activate(t.Context(), 0x7fffff); !errors.Is(err, x11.ErrNoWindow) {
+		t.Errorf("activate nothing: %v", err)
+	}
+}
+
+func TestWindowsSurviveTheWindowManager(t *testing.T) {
+	m := newManager(t)
+	s := open(t, m)
+	xterm(t, s, "survivor")
+	before := waitWindow(t, s, "survivor", true)
+	if err := syscall.Kill(childOf(t, s, "fluxbox"), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	waitNotes(t, s)
+	if after := waitWindow(t, s, "survivor", true); after.ID != before.ID {
+		t.Errorf("window %+v became %+v", before, after)
+	}
+}
+
+func TestMenuStartsPrograms(t *testing.T) {
+	xvfbtest.Need(t, "xterm")
+	m := newManager(t)
+	s := open(t, m)
+	device, err := s.Input()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hands := device.NewHolder()
+	defer hands.Release(context.Background())
+	click := func(x, y, button int) {
+		if err := errors.Join(hands.Move(x, y), hands.Click(button, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, before := pixel(t, s, 0, 0)
+	click(300, 200, 3)
+	// The menu has opened when its title, under the pointer, has the menu's colour.
+	for colour := uint32(Background); colour == Background; {
+		if before, err = s.Frame().Wait(t.Context(), before); err != nil {
+			t.Fatal(err)
+		}
+		s.Frame().Read(func(v frame.View) { colour = v.Pix[220*v.Width+300] })
+	}
+	click(300, 220, 1)
+	waitWindow(t, s, "from {the} menu", true)
+}
