@@ -227,41 +227,52 @@ func readParts(parts *multipart.Reader, progress func(api.Progress), result any)
 	answered := false
 	for {
 		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) && answered {
+		if err == io.EOF && answered { // one that is wrapped means a missing end
 			return images, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the answer breaks off: %w", err)
 		}
-		name := partName(part)
-		limit := int64(maxJSON)
-		if name == api.PartImage {
-			limit = maxImage
-		}
-		data, err := readAll(part, limit)
-		if err != nil {
-			return nil, err
-		}
-		switch name {
+		switch partName(part) {
 		case api.PartProgress:
 			var p api.Progress
-			if err := json.Unmarshal(data, &p); err != nil {
-				return nil, strangerError(err.Error())
+			if err := readJSON(part, &p); err != nil {
+				return nil, err
 			}
 			if progress != nil {
 				progress(p)
 			}
 		case api.PartResult:
-			if err := json.Unmarshal(data, result); err != nil {
-				return nil, strangerError(err.Error())
+			if err := readJSON(part, result); err != nil {
+				return nil, err
 			}
 			answered = true
 		case api.PartError:
-			return nil, decodeError(data)
+			var e api.Error
+			if err := readJSON(part, &e); err != nil {
+				return nil, err
+			}
+			return nil, &e
 		case api.PartImage:
+			data, err := readAll(part, maxImage)
+			if err != nil {
+				return nil, err
+			}
 			images = append(images, Image{ContentType: part.Header.Get("Content-Type"), Data: data})
 		}
 	}
+}
+
+// readJSON reads a part that is one JSON value. It does not wait for the end of the
+// part, which shows only when the next one begins: a report of progress comes alone.
+func readJSON(part io.Reader, v any) error {
+	err := json.NewDecoder(io.LimitReader(part, maxJSON)).Decode(v)
+	_, syntax := errors.AsType[*json.SyntaxError](err)
+	_, kind := errors.AsType[*json.UnmarshalTypeError](err)
+	if syntax || kind {
+		return strangerError(err.Error())
+	}
+	return err
 }
 
 func partName(part *multipart.Part) string {
