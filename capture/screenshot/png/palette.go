@@ -17,8 +17,14 @@ func (p *palette) collect(pix []uint32, stride, width, height int) bool {
 	p.colours = p.colours[:0]
 	clear(p.table[:])
 	last := ^uint32(0)
+	var above []uint32
 	for y := range height {
-		for _, c := range pix[y*stride:][:width] {
+		row := pix[y*stride:][:width]
+		if equal(row, above) {
+			continue
+		}
+		above = row
+		for _, c := range row {
 			if c == last {
 				continue
 			}

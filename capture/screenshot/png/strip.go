@@ -2,6 +2,7 @@ package png
 
 import (
 	"hash/adler32"
+	"slices"
 
 	"github.com/klauspost/compress/flate"
 )
@@ -12,24 +13,15 @@ type strip struct {
 	adler uint32 // checksum of raw
 	chunk []byte // the complete IDAT chunk
 	zeros []uint32
-	flate *flate.Writer
+	// Compressors, made when first needed.
+	matching, huffman *flate.Writer
 }
 
 // compress makes the chunk of the rows from y0 up to y1. The chunk of the first
 // strip begins with the zlib header, every chunk ends with a sync flush, so that
 // the next one starts at a whole byte.
 func (s *strip) compress(e *encoder, y0, y1 int) {
-	s.raw = s.raw[:0]
-	for y := y0; y < y1; y++ {
-		row := e.pix[y*e.stride:][:e.width]
-		if e.usePalette {
-			// Neighbouring numbers say nothing about colours: filters do not help.
-			s.raw = append(s.raw, filterNone)
-			s.raw = e.palette.appendRow(s.raw, row)
-			continue
-		}
-		s.raw = appendRGB(s.raw, row, s.above(e, y))
-	}
+	cost := s.filter(e, y0, y1)
 	s.adler = adler32.Checksum(s.raw)
 
 	var start int
@@ -37,13 +29,50 @@ func (s *strip) compress(e *encoder, y0, y1 int) {
 	if y0 == 0 {
 		s.chunk = append(s.chunk, 0x78, 0x01) // deflate, 32 KiB window, fastest
 	}
-	if s.flate == nil {
-		s.flate, _ = flate.NewWriter(nil, flate.BestSpeed) // fails for unknown levels only
-	}
-	s.flate.Reset((*appender)(&s.chunk))
-	s.flate.Write(s.raw) // an appender never fails
-	s.flate.Flush()
+	w := s.writer(cost > photoBits*e.width*(y1-y0))
+	w.Reset((*appender)(&s.chunk))
+	w.Write(s.raw) // an appender never fails
+	w.Flush()
 	s.chunk = endChunk(s.chunk, start)
+}
+
+// filter fills raw with the rows from y0 up to y1 and returns the estimated bits of
+// those that were filtered.
+func (s *strip) filter(e *encoder, y0, y1 int) (cost int) {
+	s.raw = s.raw[:0]
+	for y := y0; y < y1; y++ {
+		row, up := e.pix[y*e.stride:][:e.width], s.above(e, y)
+		switch {
+		case y > y0 && equal(row, up):
+			s.raw = appendRepeated(s.raw, len(s.raw)/(y-y0))
+		case e.usePalette:
+			// Neighbouring numbers say nothing about colours: filters do not help.
+			s.raw = append(s.raw, filterNone)
+			s.raw = e.palette.appendRow(s.raw, row)
+		default:
+			filter, bits := chooseFilter(row, up)
+			s.raw = appendRGB(s.raw, row, up, filter)
+			cost += bits
+		}
+	}
+	return cost
+}
+
+// photoBits is how many bits a pixel of a strip must need for it to be a photo, in
+// which looking for matches takes three times as long as Huffman codes alone and
+// gains two percent.
+const photoBits = 8
+
+// writer returns the compressor for a strip.
+func (s *strip) writer(photo bool) *flate.Writer {
+	w, level := &s.matching, flate.BestSpeed
+	if photo {
+		w, level = &s.huffman, flate.HuffmanOnly
+	}
+	if *w == nil {
+		*w, _ = flate.NewWriter(nil, level) // fails for unknown levels only
+	}
+	return *w
 }
 
 // above returns the row above row y.
@@ -63,4 +92,17 @@ type appender []byte
 func (a *appender) Write(p []byte) (int, error) {
 	*a = append(*a, p...)
 	return len(p), nil
+}
+
+// equal reports whether two rows of equal length are equal. Comparing arrays is
+// several times faster than comparing element by element.
+func equal(a, b []uint32) bool {
+	const n = 16
+	for len(a) >= n && len(b) >= n {
+		if *(*[n]uint32)(a) != *(*[n]uint32)(b) {
+			return false
+		}
+		a, b = a[n:], b[n:]
+	}
+	return slices.Equal(a, b)
 }

@@ -24,6 +24,7 @@ type Screen struct {
 
 // All lists the screens, from the most to the least compressible.
 var All = []Screen{
+	{"terminal", Terminal},
 	{"text", Text},
 	{"desktop", Desktop},
 	{"gradient", Gradient},
@@ -31,8 +32,17 @@ var All = []Screen{
 	{"noise", Noise},
 }
 
-// Text is a page of a document: anti-aliased dark text on white, headings and
-// coloured links, few enough colours for a palette.
+// Terminal is full of anti-aliased text of one colour on black: few enough shades
+// for a palette.
+func Terminal(seed uint64, width, height int) []uint32 {
+	c := newCanvas(seed, width, height)
+	c.fill(c.img.Bounds(), 0x000000)
+	c.paragraphs(image.Rect(2, 2, width, height), 0xc0c0c0, 0xc0c0c0)
+	return c.pixels()
+}
+
+// Text is a page of a document: anti-aliased dark text on white, with links in
+// another colour. Their shades together are more than a palette holds.
 func Text(seed uint64, width, height int) []uint32 {
 	c := newCanvas(seed, width, height)
 	c.fill(c.img.Bounds(), 0xffffff)
