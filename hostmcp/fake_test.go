@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -213,4 +214,14 @@ func open(t *testing.T, c *mcp.ClientSession) string {
 		t.Fatalf("start_computer: %s %v", text, facts)
 	}
 	return id
+}
+
+// request is a call of a tool as it arrives.
+func request(t *testing.T, session string) *jsonrpc.Request {
+	t.Helper()
+	params, err := json.Marshal(map[string]any{"name": "any", "arguments": map[string]any{"session": session}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &jsonrpc.Request{Method: "tools/call", Params: params}
 }

@@ -147,10 +147,7 @@ func (s *Server) ensure(ctx context.Context, progress func(string)) (*client.Cli
 	}
 	// A computer that this server has not met yet: the first one, or one that was
 	// started again. The sessions of the one before are gone with it.
-	s.computer = &client.Client{
-		BaseURL: endpoint.BaseURL, Token: endpoint.Token, Dial: endpoint.Dial,
-		Computer: endpoint.ComputerID, Home: endpoint.HomeID,
-	}
+	s.computer = endpoint.Client()
 	heart := &client.Heart{Client: s.computer, Owner: s.owner, Logger: s.log}
 	s.beating.Go(func() {
 		if err := heart.Run(s.hearts); err != nil {

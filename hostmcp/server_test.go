@@ -80,8 +80,10 @@ func TestBadArguments(t *testing.T) {
 		{"computer_observe", `{"session": "ID", "region": {"x": 1}}`, []string{"region", "'y' is missing"}},
 		{"computer_act", `{"session": "ID"}`, []string{"actions", "missing"}},
 		{"computer_act", `{"session": "ID", "actions": []}`, []string{"actions", "1 to 24"}},
-		{"computer_act", `{"session": "ID", "actions": [{"kind": "wait"}, {"kind": "click", "x": 1, "y": 2, "txt": "a"}]}`,
-			[]string{"action 2: unknown field 'txt'; click takes x, y, button, double, modifiers, settle"}},
+		{
+			"computer_act", `{"session": "ID", "actions": [{"kind": "wait"}, {"kind": "click", "x": 1, "y": 2, "txt": "a"}]}`,
+			[]string{"action 2: unknown field 'txt'; click takes x, y, button, double, modifiers, settle"},
+		},
 		{"computer_act", `{"session": "ID", "actions": [{"kind": "tap"}]}`, []string{"action 1", "kind", "click, move", "tap"}},
 		{"computer_act", `{"session": "ID", "actions": [{"kind": "click", "x": 1.5, "y": 2}]}`, []string{"action 1 (click)", "x", "whole number", "1.5"}},
 		{"computer_act", `{"session": "ID", "actions": [{"kind": "click", "x": 1}]}`, []string{"action 1 (click)", "'y' is missing"}},

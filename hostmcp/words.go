@@ -31,6 +31,9 @@ func observationText(o api.Observation) string {
 		if w.Focused {
 			b.WriteString(", focused")
 		}
+		if w.Hidden {
+			b.WriteString(", not shown")
+		}
 	}
 	for _, note := range o.Notes {
 		b.WriteString("\n" + note)

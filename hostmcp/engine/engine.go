@@ -6,6 +6,8 @@ package engine
 import (
 	"context"
 	"net"
+
+	"github.com/falleng0d/computer-use-mcp/api/client"
 )
 
 // Engine runs one computer of one name. Its methods may be called concurrently,
@@ -38,6 +40,11 @@ type Endpoint struct {
 
 	// Viewer is the base URL of the viewer page without a key, empty when none is served.
 	Viewer string
+}
+
+// Client returns a new client of the daemon.
+func (e *Endpoint) Client() *client.Client {
+	return &client.Client{BaseURL: e.BaseURL, Token: e.Token, Dial: e.Dial, Computer: e.ComputerID, Home: e.HomeID}
 }
 
 // State of a computer.

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
 )
 
 // TestMain makes the test binary its own daemon when it is started under the
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "computerd" {
 		fakeDaemon()
 	}
-	os.Exit(m.Run())
+	leaktest.Main(m)
 }
 
 // fakeDaemon has the daemon's command line, facts, health, info and shutdown. The
@@ -35,7 +36,7 @@ func fakeDaemon() {
 	home := flags.String("home", "", "")
 	tokenFile := flags.String("token-file", "", "")
 	listen := flags.String("listen", "", "")
-	for _, name := range []string{"viewer-listen", "port-base", "program-uid", "program-gid", "server-uid", "server-gid"} {
+	for _, name := range []string{"viewer-listen", "port-base", "program-uid", "program-gid", "server-uid", "server-gid", "sandbox"} {
 		flags.String(name, "", "")
 	}
 	flags.Parse(os.Args[1:])
@@ -61,9 +62,11 @@ func fakeDaemon() {
 
 	mux := http.NewServeMux()
 	mux.HandleFunc(api.RouteInfo, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(api.Info{ComputerID: id, PID: os.Getpid()})
 	})
 	mux.HandleFunc(api.RouteShutdown, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, "{}")
 		w.(http.Flusher).Flush()
 		os.Exit(0)

@@ -140,7 +140,7 @@ func (e *Engine) generatedEtc() map[string]string {
 
 // programIDs returns the user and group id of agents' programs.
 func (e *Engine) programIDs() (uid, gid int) {
-	if os.Getuid() == 0 {
+	if os.Getuid() == 0 && !e.cfg.Unsafe {
 		return ProgramUID, ProgramUID
 	}
 	return os.Getuid(), os.Getgid()

@@ -90,11 +90,13 @@ func (e *Engine) command(computerd string) (*exec.Cmd, error) {
 	if e.cfg.Unsafe {
 		home, program = e.home, computerd
 	}
-	daemon := []string{program,
+	daemon := []string{
+		program,
 		"--state", e.state.daemon(),
 		"--home", home,
 		"--token-file", e.state.path("token"),
 		"--listen", "127.0.0.1:0",
+		"--sandbox", e.sandboxWords(),
 	}
 	if base := e.cfg.PortBase; base != 0 {
 		daemon = append(daemon,
@@ -121,7 +123,6 @@ func (e *Engine) command(computerd string) (*exec.Cmd, error) {
 		"PATH=" + systemPath,
 		"HOME=" + home,
 		"LANG=" + language(),
-		"COMPUTER_USE_SANDBOX=" + e.sandboxWords(),
 	}
 	if tz := os.Getenv("TZ"); tz != "" {
 		cmd.Env = append(cmd.Env, "TZ="+tz)
@@ -167,20 +168,29 @@ func (e *Engine) prepare() error {
 	return os.WriteFile(token, []byte(api.NewID()+"\n"), 0o600)
 }
 
+// xdefaults lets X terminals show every script: their default is a bitmap font
+// with few letters.
+const xdefaults = "*VT100.faceName: monospace\n*VT100.faceSize: 10\n"
+
+// makeHome makes the computer's home when there is none, and gives it to the user of
+// the programs.
 func (e *Engine) makeHome() error {
-	if err := os.MkdirAll(e.home, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(e.home), 0o700); err != nil {
 		return err
-	}
-	if e.cfg.Unsafe {
-		return nil
 	}
 	uid, gid := e.programIDs()
-	info, err := os.Stat(e.home)
-	if err != nil {
+	err := os.Mkdir(e.home, 0o700)
+	if err == nil {
+		// Only now is it certain that no program has put a link here.
+		file := filepath.Join(e.home, ".Xdefaults")
+		if err := os.WriteFile(file, []byte(xdefaults), 0o644); err != nil {
+			return err
+		}
+		if err := os.Chown(file, uid, gid); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, fs.ErrExist) {
 		return err
-	}
-	if int(info.Sys().(*syscall.Stat_t).Uid) == uid {
-		return nil
 	}
 	return os.Chown(e.home, uid, gid)
 }

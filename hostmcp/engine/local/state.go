@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -123,8 +122,10 @@ func (d stateDir) probe(ctx context.Context) (*engine.Endpoint, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	var info api.Info
-	if err := d.call(ctx, endpoint, api.RouteInfo, &info); err != nil {
+	computer := endpoint.Client()
+	defer computer.CloseIdle()
+	info, err := computer.Info(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if info.ComputerID != facts.ComputerID {
@@ -161,38 +162,7 @@ func (d stateDir) shutdown(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	return d.call(ctx, endpoint, api.RouteShutdown, nil)
-}
-
-// call makes one request that has no body. Routes are written "METHOD /path".
-func (d stateDir) call(ctx context.Context, endpoint *engine.Endpoint, route string, answer any) error {
-	method, path, _ := strings.Cut(route, " ")
-	req, err := http.NewRequestWithContext(ctx, method, endpoint.BaseURL+path, nil)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+endpoint.Token)
-	req.Header.Set(api.HeaderProtocol, api.Protocol())
-	// A client of its own: a kept connection must not outlive the daemon that it leads to.
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		refusal := new(api.Error)
-		if json.Unmarshal(body, refusal) == nil && refusal.Code != "" {
-			return refusal
-		}
-		return fmt.Errorf("the daemon answered %s: %.200s", resp.Status, body)
-	}
-	if answer == nil {
-		return nil
-	}
-	return json.Unmarshal(body, answer)
+	computer := endpoint.Client()
+	defer computer.CloseIdle()
+	return computer.Shutdown(ctx)
 }

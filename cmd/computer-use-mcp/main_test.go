@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/hostmcp"
+	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
+)
+
+// TestMain makes the test binary the program itself when a test starts it so.
+func TestMain(m *testing.M) {
+	if os.Getenv("BE_COMPUTER_USE_MCP") != "" {
+		main()
+	}
+	leaktest.Main(m)
+}
+
+// program returns the program as a command.
+func program(t *testing.T, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = append([]string{
+		"BE_COMPUTER_USE_MCP=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
+		"XDG_STATE_HOME=" + dir, "XDG_DATA_HOME=" + dir,
+	}, env...)
+	return cmd
+}
+
+func TestCommandLine(t *testing.T) {
+	for _, test := range []struct {
+		args           []string
+		status         int
+		stdout, stderr string // parts
+	}{
+		{[]string{"version"}, 0, "computer-use-mcp dev", ""},
+		{[]string{"--version"}, 0, "computer-use-mcp dev", ""},
+		{[]string{"help"}, 0, "info [--json]", ""},
+		{[]string{"-h"}, 0, "COMPUTER_USE_ENGINE", ""},
+		{[]string{"fly"}, 2, "", `no command "fly"`},
+		{[]string{"fly"}, 2, "", "info [--json]"},
+		{[]string{"info", "--xml"}, 2, "", "-xml"},
+		{[]string{"version", "now"}, 2, "", `"now"`},
+		{[]string{"stop"}, 0, "", "was not running"},
+		{[]string{"info"}, 0, "stopped", ""},
+		{[]string{"logs"}, 1, "", "daemon.log"},
+	} {
+		cmd := program(t, nil, test.args...)
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		cmd.Run()
+		if got := cmd.ProcessState.ExitCode(); got != test.status {
+			t.Errorf("%v: status %d, want %d", test.args, got, test.status)
+		}
+		if !strings.Contains(stdout.String(), test.stdout) || test.stdout == "" && stdout.Len() > 0 {
+			t.Errorf("%v: stdout %q", test.args, stdout.String())
+		}
+		if !strings.Contains(stderr.String(), test.stderr) {
+			t.Errorf("%v: stderr %q", test.args, stderr.String())
+		}
+	}
+}
+
+func TestInfoJSON(t *testing.T) {
+	out, err := program(t, []string{"COMPUTER_USE_ENGINE=local"}, "info", "--json").Output()
+	var report map[string]any
+	if err != nil || json.Unmarshal(out, &report) != nil || report["state"] != "stopped" || report["screens"] == nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// Whatever is logged, every line on stdout is a message of the protocol.
+func TestStdoutIsTheProtocol(t *testing.T) {
+	for _, level := range []string{"debug", "info", "warn", "error", "loud"} {
+		t.Run(level, func(t *testing.T) {
+			cmd := program(t, []string{"COMPUTER_USE_LOG=" + level})
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewReader(out)
+			for _, line := range []string{
+				`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+				`not a message`,
+				`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+				`{"jsonrpc":"2.0","id":2,"method":"no/such"}`,
+				`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"start_computer","arguments":{"title":"x"}}}`,
+			} {
+				fmt.Fprintln(in, line)
+				answer, err := lines.ReadBytes('\n')
+				var message struct{ JSONRPC string }
+				if err != nil || json.Unmarshal(answer, &message) != nil || message.JSONRPC != "2.0" {
+					t.Errorf("stdout: %q, %v", answer, err)
+				}
+			}
+			in.Close()
+			if rest, _ := lines.ReadString(0); rest != "" {
+				t.Errorf("stdout at the end: %q", rest)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestEngines(t *testing.T) {
+	choose := func(env map[string]string) error {
+		_, err := chooseEngine(hostmcp.NewSettings(func(name string) string { return env[name] }), nil)
+		return err
+	}
+	for _, test := range []struct {
+		env  map[string]string
+		code api.Code // empty: an engine
+		fix  string
+	}{
+		{map[string]string{}, api.CodeEngineUnavailable, "COMPUTER_USE_ENGINE=local"},
+		{map[string]string{"COMPUTER_USE_ENGINE": "docker"}, api.CodeEngineUnavailable, "COMPUTER_USE_ENGINE=local"},
+		{map[string]string{"COMPUTER_USE_ENGINE": "local"}, "", ""},
+		{map[string]string{"COMPUTER_USE_ENGINE": "local", "COMPUTER_USE_NETWORK": "offline"}, api.CodeUnsupported, "COMPUTER_USE_NETWORK"},
+		{map[string]string{"COMPUTER_USE_ENGINE": "local", "COMPUTER_USE_PORT_BASE": "1"}, api.CodeBadRequest, "configuration"},
+	} {
+		err := choose(test.env)
+		if test.code == "" && err == nil {
+			continue
+		}
+		if e := api.AsError(err); err == nil || e.Code != test.code || !strings.Contains(e.Error(), test.fix) {
+			t.Errorf("%v: %v", test.env, err)
+		}
+	}
+}
