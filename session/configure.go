@@ -1,0 +1,80 @@
+package session
+
+import (
+	"context"
+	"image"
+	"time"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/capture/settle"
+)
+
+// Configure pins settling values for the session and returns what is in force. It does
+// not wait for observes and acts: a batch that is running takes the new values from its
+// next step on.
+func (s *Session) Configure(ctx context.Context, r api.ConfigureRequest) (*api.Settle, error) {
+	_, done, err := s.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var pin settle.Pinned
+	for _, f := range []struct {
+		name     string
+		ms       *int64
+		min, max time.Duration
+		to       **time.Duration
+	}{
+		{"quiet_ms", r.QuietMS, settle.MinConfig.Quiet, settle.MaxConfig.Quiet, &pin.Quiet},
+		{"react_ms", r.ReactMS, settle.MinConfig.React, settle.MaxConfig.React, &pin.React},
+		{"max_wait_ms", r.MaxWaitMS, settle.MinConfig.MaxWait, settle.MaxConfig.MaxWait, &pin.MaxWait},
+		{"residual_bail_ms", r.ResidualBailMS, settle.MinConfig.ResidualBail, settle.MaxConfig.ResidualBail, &pin.ResidualBail},
+	} {
+		if f.ms == nil {
+			continue
+		}
+		if *f.ms < f.min.Milliseconds() || *f.ms > f.max.Milliseconds() {
+			return nil, api.Errorf(api.CodeBadRequest, "The argument %s %d is outside %d to %d.",
+				f.name, *f.ms, f.min.Milliseconds(), f.max.Milliseconds()).WithFix("Correct it; nothing was changed.")
+		}
+		value := time.Duration(*f.ms) * time.Millisecond
+		*f.to = &value
+	}
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	s.tracker.Pin(pin)
+	if r.IgnoreRegions != nil {
+		rects := make([]image.Rectangle, 0, len(*r.IgnoreRegions))
+		for _, region := range *r.IgnoreRegions {
+			rects = append(rects, rectangle(region))
+		}
+		s.tracker.Ignore(rects)
+	}
+	return s.settleState(), nil
+}
+
+// settleState returns the settling values in force.
+func (s *Session) settleState() *api.Settle {
+	state := s.tracker.State(time.Now())
+	out := &api.Settle{
+		QuietMS: state.Config.Quiet.Milliseconds(), ReactMS: state.Config.React.Milliseconds(),
+		MaxWaitMS: state.Config.MaxWait.Milliseconds(), ResidualBailMS: state.Config.ResidualBail.Milliseconds(),
+		Pinned: []string{}, IgnoreRegions: regions(state.Ignore), AutoIgnored: regions(state.AutoIgnored),
+	}
+	for _, p := range []struct {
+		name  string
+		value *time.Duration
+	}{
+		{"quiet_ms", state.Pinned.Quiet}, {"react_ms", state.Pinned.React},
+		{"max_wait_ms", state.Pinned.MaxWait}, {"residual_bail_ms", state.Pinned.ResidualBail},
+	} {
+		if p.value != nil {
+			out.Pinned = append(out.Pinned, p.name)
+		}
+	}
+	if len(state.Ignore) > 0 {
+		out.Pinned = append(out.Pinned, "ignore_regions")
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package daemon
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+)
+
+// Identity tells this computer from every other one.
+type Identity struct {
+	ComputerID string // UUID of the state folder
+	HomeID     string // UUID of the home folder, which may outlive the computer
+	ViewerKey  string // 8 characters that open the viewer page and are the VNC password
+}
+
+// keyFolder is the folder in home for what must survive with it.
+const keyFolder = ".computer-use"
+
+// keyLength is how many characters of a password VNC authentication uses (RFC 6143
+// section 7.2.2).
+const keyLength = 8
+
+// keyAlphabet leaves out what people mix up when they type it from another screen.
+const keyAlphabet = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+
+var (
+	uuidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	keyForm  = regexp.MustCompile(`^[` + keyAlphabet + `]{8}$`)
+)
+
+// LoadIdentity reads the identity from the two folders and makes what is missing.
+//
+// Home may belong to the agent's user, who can then replace what is in it. So nothing
+// there is followed out of home, and a file that others could have read or written is
+// not believed: it is made anew.
+func LoadIdentity(stateDir, homeDir string) (id Identity, err error) {
+	if err := makeKeyFolder(homeDir); err != nil {
+		return id, fmt.Errorf("make the key folder: %v", err)
+	}
+	for _, v := range []struct {
+		to        *string
+		dir, file string
+		form      *regexp.Regexp
+		make      func() string
+	}{
+		{&id.ComputerID, stateDir, "computer-id", uuidForm, newUUID},
+		{&id.HomeID, homeDir, filepath.Join(keyFolder, "home-id"), uuidForm, newUUID},
+		{&id.ViewerKey, homeDir, filepath.Join(keyFolder, "viewer-key"), keyForm, newKey},
+	} {
+		root, err := os.OpenRoot(v.dir)
+		if err != nil {
+			return id, fmt.Errorf("open %s: %v", v.file, err)
+		}
+		*v.to, err = loadOrMake(root, v.file, v.form, v.make)
+		root.Close()
+		if err != nil {
+			return id, fmt.Errorf("keep %s: %v", v.file, err)
+		}
+	}
+	return id, nil
+}
+
+// makeKeyFolder makes the key folder, in the place of anything else of that name.
+func makeKeyFolder(homeDir string) error {
+	root, err := os.OpenRoot(homeDir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if info, err := root.Lstat(keyFolder); err == nil && !info.IsDir() {
+		if err := root.Remove(keyFolder); err != nil {
+			return err
+		}
+	}
+	if err := root.Mkdir(keyFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// loadOrMake returns the value kept in a file, or makes one and keeps it.
+func loadOrMake(root *os.Root, name string, form *regexp.Regexp, make func() string) (string, error) {
+	if value, ok := readPrivate(root, name); ok && form.MatchString(value) {
+		return value, nil
+	}
+	value := make()
+	return value, writePrivate(root, name, []byte(value+"\n"))
+}
+
+// readPrivate reads a small file that only this user can read and write.
+func readPrivate(root *os.Root, name string) (string, bool) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+		return "", false
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Geteuid() {
+		return "", false
+	}
+	buf := make([]byte, 256)
+	n, _ := f.Read(buf)
+	return strings.TrimSpace(string(buf[:n])), true
+}
+
+// writePrivate replaces a file, mode 0600, so that it is whole or not there at all.
+func writePrivate(root *os.Root, name string, data []byte) error {
+	temporary := name + ".new"
+	if err := root.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = root.Rename(temporary, name)
+	}
+	return err
+}
+
+// newUUID returns a random UUID (RFC 9562 version 4).
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails, see crypto/rand
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	h := hex.EncodeToString(b[:])
+	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
+}
+
+// newKey returns a random viewer key, each character equally likely.
+func newKey() string {
+	key := make([]byte, 0, keyLength)
+	for len(key) < keyLength {
+		var b [1]byte
+		rand.Read(b[:])
+		if int(b[0]) < 256/len(keyAlphabet)*len(keyAlphabet) {
+			key = append(key, keyAlphabet[int(b[0])%len(keyAlphabet)])
+		}
+	}
+	return string(key)
+}

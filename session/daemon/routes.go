@@ -1,0 +1,172 @@
+package daemon
+
+import (
+	"os"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/session"
+)
+
+// access says who may call a route.
+type access int
+
+const (
+	anyone access = iota
+	token         // the holder of the bearer token
+)
+
+// answer says in which form a route answers; see package api.
+type answer int
+
+const (
+	plain answer = iota
+	mixed
+)
+
+type route struct {
+	pattern string
+	access  access
+	answer  answer
+	handle  func(*Daemon, *call) (result any, err error)
+}
+
+// routes is the whole API.
+var routes = []route{
+	{api.RouteHealth, anyone, plain, (*Daemon).health},
+	{api.RouteInfo, token, plain, (*Daemon).info},
+	{api.RouteHeartbeat, token, plain, (*Daemon).heartbeat},
+	{api.RouteRelease, token, plain, (*Daemon).release},
+	{api.RouteStart, token, plain, (*Daemon).start},
+	{api.RouteEnd, token, plain, (*Daemon).end},
+	{api.RouteObserve, token, mixed, (*Daemon).observe},
+	{api.RouteAct, token, mixed, (*Daemon).act},
+	{api.RouteWait, token, mixed, (*Daemon).wait},
+	{api.RouteConfigure, token, plain, (*Daemon).configure},
+	{api.RouteShutdown, token, plain, (*Daemon).shutdown},
+	{"/", token, plain, (*Daemon).unknown},
+}
+
+func (d *Daemon) health(*call) (any, error) {
+	return api.Health{Name: "computerd", Version: d.cfg.Version, Protocol: api.Protocol()}, nil
+}
+
+func (d *Daemon) info(*call) (any, error) {
+	info := api.Info{
+		Version: d.cfg.Version, Protocol: api.Protocol(),
+		ComputerID: d.cfg.Identity.ComputerID, HomeID: d.cfg.Identity.HomeID,
+		Network: d.cfg.Network, PID: os.Getpid(), StartedAt: d.started.UTC(),
+		Viewer: d.cfg.Viewer, Sandbox: d.cfg.Sandbox,
+		Screens: []api.Screen{}, Sessions: d.cfg.Table.Sessions(),
+	}
+	for _, desktop := range d.cfg.Table.Desktops() {
+		info.Screens = append(info.Screens, desktop.Info(d.cfg.VNCPort(desktop.Screen.Number())))
+	}
+	return info, nil
+}
+
+func (d *Daemon) heartbeat(c *call) (any, error) {
+	owner, err := ownerOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return api.HeartbeatResult{Sessions: d.cfg.Table.Heartbeat(owner)}, nil
+}
+
+func (d *Daemon) release(c *call) (any, error) {
+	owner, err := ownerOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return api.HeartbeatResult{Sessions: d.cfg.Table.Release(owner)}, nil
+}
+
+func ownerOf(c *call) (string, error) {
+	owner := c.r.PathValue("owner")
+	if !api.ValidID(owner) {
+		return "", api.Errorf(api.CodeBadRequest, "The owner %.64q is not 32 lower-case hex digits.", owner)
+	}
+	return owner, nil
+}
+
+func (d *Daemon) start(c *call) (any, error) {
+	var r api.StartRequest
+	if err := c.decode(&r); err != nil {
+		return nil, err
+	}
+	s, err := d.cfg.Table.Start(r)
+	if err != nil {
+		return nil, err
+	}
+	return api.StartResult{
+		Session: s.ID(), Viewer: d.cfg.Viewer,
+		ComputerID: d.cfg.Identity.ComputerID, HomeID: d.cfg.Identity.HomeID,
+		Network: d.cfg.Network, Notes: []string{},
+	}, nil
+}
+
+func (d *Daemon) end(c *call) (any, error) {
+	if err := d.cfg.Table.End(c.r.PathValue("id")); err != nil {
+		return nil, err
+	}
+	return api.EndResult{Ended: true}, nil
+}
+
+// session returns the session that the path names, after decoding the body into v.
+func (d *Daemon) session(c *call, v any) (*session.Session, error) {
+	if err := c.decode(v); err != nil {
+		return nil, err
+	}
+	return d.cfg.Table.Get(c.r.PathValue("id"))
+}
+
+func (d *Daemon) observe(c *call) (any, error) {
+	var r api.ObserveRequest
+	s, err := d.session(c, &r)
+	if err != nil {
+		return nil, err
+	}
+	result, images, err := s.Observe(c.r.Context(), r)
+	c.images = images
+	return result, err
+}
+
+func (d *Daemon) act(c *call) (any, error) {
+	var r api.ActRequest
+	s, err := d.session(c, &r)
+	if err != nil {
+		return nil, err
+	}
+	result, images, err := s.Act(c.r.Context(), r, c.progress)
+	c.images = images
+	return result, err
+}
+
+func (d *Daemon) wait(c *call) (any, error) {
+	var r api.WaitRequest
+	s, err := d.session(c, &r)
+	if err != nil {
+		return nil, err
+	}
+	result, images, err := s.Wait(c.r.Context(), r)
+	c.images = images
+	return result, err
+}
+
+func (d *Daemon) configure(c *call) (any, error) {
+	var r api.ConfigureRequest
+	s, err := d.session(c, &r)
+	if err != nil {
+		return nil, err
+	}
+	return s.Configure(c.r.Context(), r)
+}
+
+func (d *Daemon) shutdown(*call) (any, error) {
+	d.cfg.Shutdown()
+	return struct{}{}, nil
+}
+
+func (d *Daemon) unknown(c *call) (any, error) {
+	return nil, api.Errorf(api.CodeNotFound, "There is no route %s %.100q.", c.r.Method, c.r.URL.Path).
+		WithFix("Use a server of the same version as the computer.")
+}

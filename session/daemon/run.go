@@ -1,0 +1,239 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/display"
+	"github.com/falleng0d/computer-use-mcp/session"
+)
+
+// closeTimeout bounds the closing of what is left of the screens at shutdown.
+const closeTimeout = 10 * time.Second
+
+// Credential is a user that child processes run as.
+type Credential = display.Credential
+
+// Options say how a computer runs.
+type Options struct {
+	StateDir     string // for the daemon alone
+	HomeDir      string // of the programs
+	Listen       string // host:port of the API
+	ViewerListen string // host:port of the viewer page, empty for none
+	PortBase     int    // of the viewer page on the host; screen n has PortBase+n; 0 for none
+	TokenFile    string
+	Network      string // internet or offline
+	Sandbox      string // what isolates the computer, in a few words
+	Version      string
+
+	// ServerUser runs the X servers, ProgramUser everything that an agent can reach.
+	// nil is the user of this process.
+	ServerUser, ProgramUser *Credential
+
+	Stdout io.Writer // told the viewer's link
+	Logger *slog.Logger
+}
+
+// Run runs a computer until ctx ends or a caller asks it to stop, and returns when
+// every session has ended and every screen is closed. Only one computer at a time can
+// use a state folder.
+func Run(ctx context.Context, o Options) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := o.absolute(); err != nil {
+		return err
+	}
+	lock, err := lockState(o)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	token, err := readToken(o.TokenFile)
+	if err != nil {
+		return err
+	}
+	identity, err := LoadIdentity(o.StateDir, o.HomeDir)
+	if err != nil {
+		return err
+	}
+	screens := display.New(display.Config{
+		StateDir:   filepath.Join(o.StateDir, "screens"),
+		ServerUser: o.ServerUser, ProgramUser: o.ProgramUser,
+		Environ: environ(o), Logger: o.Logger,
+	})
+	defer closeScreens(screens, o.Logger)
+	table := session.NewTable(session.Config{
+		Open:     openOn(screens),
+		Programs: session.Programs{Home: o.HomeDir, User: o.ProgramUser},
+		Logger:   o.Logger,
+	})
+	listener, err := net.Listen("tcp", o.Listen)
+	if err != nil {
+		return fmt.Errorf("listen for the API: %v", err)
+	}
+	link := viewerLink(o, identity.ViewerKey)
+	daemon := New(Config{
+		Table: table, Identity: identity, Token: token,
+		Version: o.Version, Network: o.Network, Sandbox: o.Sandbox, Viewer: link,
+		VNCPort:  func(int) int { return 0 },
+		Shutdown: stop,
+		Logger:   o.Logger,
+	})
+	facts := api.Facts{
+		PID: os.Getpid(), API: listener.Addr().String(), Viewer: o.ViewerListen,
+		Version: o.Version, Protocol: api.Protocol(),
+		ComputerID: identity.ComputerID, HomeID: identity.HomeID, Sandbox: o.Sandbox,
+	}
+	if err := writeFacts(o.StateDir, facts); err != nil {
+		listener.Close()
+		return err
+	}
+	defer os.Remove(filepath.Join(o.StateDir, api.FactsFile))
+	fmt.Fprintf(o.Stdout, "Viewer: %s\nVNC password: %s\n", link, identity.ViewerKey)
+	o.Logger.Info("serving", "api", facts.API, "computer", identity.ComputerID, "home", identity.HomeID)
+	return runAll(ctx, stop,
+		table.Run,
+		func(ctx context.Context) error { return daemon.Serve(ctx, listener) },
+	)
+}
+
+// absolute makes the folders' paths absolute: programs run in other folders.
+func (o *Options) absolute() (err error) {
+	if o.StateDir, err = filepath.Abs(o.StateDir); err != nil {
+		return err
+	}
+	o.HomeDir, err = filepath.Abs(o.HomeDir)
+	return err
+}
+
+// runAll runs services side by side until ctx ends or one of them fails, which stops
+// the others. It returns when all have returned.
+func runAll(ctx context.Context, stop context.CancelFunc, services ...func(context.Context) error) error {
+	errs := make([]error, len(services))
+	var wg sync.WaitGroup
+	for i, run := range services {
+		wg.Go(func() {
+			defer stop()
+			errs[i] = run(ctx)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// lockState makes the state folder and takes its lock, which ends with this process.
+func lockState(o Options) (*os.File, error) {
+	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
+		return nil, err
+	}
+	mode := os.FileMode(0o700)
+	if o.ServerUser != nil || o.ProgramUser != nil {
+		mode = 0o711 // they must get to the screens' folder, but not see what else is here
+	}
+	if err := os.Chmod(o.StateDir, mode); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(o.StateDir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("lock %s: another computerd uses it", o.StateDir)
+	}
+	return lock, nil
+}
+
+// minToken is the shortest bearer token that is accepted, in characters.
+const minToken = 16
+
+func readToken(file string) (string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read the token: %v", err)
+	}
+	token := strings.TrimSpace(string(data))
+	if len(token) < minToken {
+		return "", fmt.Errorf("read the token: %s holds fewer than %d characters", file, minToken)
+	}
+	return token, nil
+}
+
+// viewerLink returns the viewer page's address as the host sees it.
+func viewerLink(o Options, key string) string {
+	port := strconv.Itoa(o.PortBase)
+	if o.PortBase == 0 {
+		_, port, _ = net.SplitHostPort(o.ViewerListen)
+	}
+	return fmt.Sprintf("http://127.0.0.1:%s/#key=%s", port, key)
+}
+
+// environ returns the environment of everything that an agent can reach, apart from
+// what the screen adds. Nothing of the daemon's own gets in unseen.
+func environ(o Options) []string {
+	path := os.Getenv("PATH")
+	if path == "" {
+		path = "/usr/local/bin:/usr/bin:/bin"
+	}
+	lang := os.Getenv("LANG")
+	if lang == "" {
+		lang = "C.UTF-8" // in another character set, typed text would be spoiled
+	}
+	env := []string{
+		"HOME=" + o.HomeDir,
+		"PATH=" + filepath.Join(o.HomeDir, ".local/bin") + ":" + path,
+		"LANG=" + lang,
+		"SHELL=/bin/bash",
+	}
+	if tz := os.Getenv("TZ"); tz != "" {
+		env = append(env, "TZ="+tz)
+	}
+	uid := os.Geteuid()
+	if o.ProgramUser != nil {
+		uid = int(o.ProgramUser.UID)
+	}
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		env = append(env, "USER="+u.Username, "LOGNAME="+u.Username)
+	}
+	return env
+}
+
+// writeFacts tells where the daemon is reached.
+func writeFacts(stateDir string, facts api.Facts) error {
+	data, err := json.MarshalIndent(facts, "", "  ")
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(stateDir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := writePrivate(root, api.FactsFile, append(data, '\n')); err != nil {
+		return fmt.Errorf("write %s: %v", api.FactsFile, err)
+	}
+	return nil
+}
+
+func closeScreens(m *display.Manager, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := m.Close(ctx); err != nil {
+		log.Error("close screens", "error", err)
+	}
+}

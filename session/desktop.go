@@ -1,0 +1,264 @@
+package session
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+)
+
+// closeTimeout bounds the closing of a screen.
+const closeTimeout = 15 * time.Second
+
+// releaseTimeout bounds the release of keys and buttons.
+const releaseTimeout = 2 * time.Second
+
+// Desktop is an open screen with everybody at it: the session it was opened for, the
+// people who watch it, and whether one of them has taken control. It lives until its
+// session has ended and nobody watches. All methods may be called from any goroutine.
+type Desktop struct {
+	Screen Screen
+	Title  string // of its session
+
+	table    *Table
+	done     chan struct{}
+	programs programs // started on it
+
+	session  *Session   // nil once it has ended; guarded by table.mu
+	watchers int        // guarded by table.mu
+	closing  bool       // guarded by table.mu
+	human    humanState // guarded by table.mu
+
+	// interrupt cancels the batch that is running, nil when none is; guarded by table.mu.
+	interrupt context.CancelCauseFunc
+
+	// A batch holds inputMu while it runs. It comes before table.mu.
+	inputMu sync.Mutex
+	holder  Holder // what the session keeps pressed; nil when nothing; guarded by inputMu
+	epoch   uint64 // of the X server that holder works on; guarded by inputMu
+}
+
+// humanState is what a person does at a desktop.
+type humanState struct {
+	inControl bool
+	since     time.Time // when control was taken
+	acted     bool      // since the session's last answer
+}
+
+func newDesktop(t *Table, s *Session, screen Screen) *Desktop {
+	return &Desktop{Screen: screen, Title: s.title, table: t, session: s, done: make(chan struct{})}
+}
+
+// Done is closed when the screen is being closed.
+func (d *Desktop) Done() <-chan struct{} { return d.done }
+
+// Info describes the desktop for people and scripts. vncPort is the port of this
+// screen, 0 for none.
+func (d *Desktop) Info(vncPort int) api.Screen {
+	width, height := size(d.Screen)
+	d.table.mu.Lock()
+	defer d.table.mu.Unlock()
+	info := api.Screen{
+		Number: d.Screen.Number(), Display: d.Screen.Display(), Xauthority: d.Screen.Xauthority(),
+		XvfbPID: d.Screen.XvfbPID(), VNCPort: vncPort, Title: d.Title, Width: width, Height: height,
+	}
+	if d.session != nil {
+		info.Session = d.session.id
+	}
+	return info
+}
+
+// Watchers returns how many people watch.
+func (d *Desktop) Watchers() int {
+	d.table.mu.Lock()
+	defer d.table.mu.Unlock()
+	return d.watchers
+}
+
+// Watch counts one more watcher until leave is called. A watched session does not
+// idle, and a watched screen stays open after its session has ended. It reports false
+// when the screen is already being closed.
+func (d *Desktop) Watch() (leave func(), ok bool) {
+	t := d.table
+	t.mu.Lock()
+	if d.closing {
+		t.mu.Unlock()
+		return nil, false
+	}
+	d.watchers++
+	t.mu.Unlock()
+	t.changed()
+	return d.unwatch, true
+}
+
+func (d *Desktop) unwatch() {
+	t := d.table
+	t.mu.Lock()
+	d.watchers--
+	if d.session != nil && d.watchers == 0 {
+		d.session.activeAt = time.Now() // idling starts now
+	}
+	t.mu.Unlock()
+	t.changed()
+	t.reschedule()
+	d.closeIfUnused()
+}
+
+// sessionEnded takes the session off the desktop. Its calls have ended.
+func (d *Desktop) sessionEnded() {
+	d.inputMu.Lock()
+	d.release()
+	d.inputMu.Unlock()
+	d.table.mu.Lock()
+	d.session = nil
+	d.table.mu.Unlock()
+	d.closeIfUnused()
+}
+
+func (d *Desktop) closeIfUnused() {
+	d.table.mu.Lock()
+	used := d.session != nil || d.watchers > 0
+	d.table.mu.Unlock()
+	if !used {
+		d.close()
+	}
+}
+
+// close ends the programs and closes the screen. Its number is free afterwards. Only
+// the first call does anything; later ones return at once.
+func (d *Desktop) close() {
+	t := d.table
+	t.mu.Lock()
+	if d.closing {
+		t.mu.Unlock()
+		return
+	}
+	d.closing = true
+	t.mu.Unlock()
+	close(d.done)
+
+	// Whoever asked for the end may be gone already; the screen is closed all the same.
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	d.programs.stop(ctx)
+	err := d.Screen.Close(ctx)
+	t.mu.Lock()
+	delete(t.desktops, d.Screen.Number())
+	t.mu.Unlock()
+	t.changed()
+	if err != nil {
+		t.cfg.Logger.Error("close screen", "screen", d.Screen.Number(), "error", err)
+		return
+	}
+	t.cfg.Logger.Info("screen closed", "screen", d.Screen.Number())
+}
+
+// TakeControl gives the screen to a person: a batch that is running is stopped, what
+// it held is released, and the session's acts are refused until HandBack. It returns
+// once the agent's input has ended.
+func (d *Desktop) TakeControl() {
+	t := d.table
+	t.mu.Lock()
+	if !d.human.inControl {
+		d.human.inControl, d.human.since = true, time.Now()
+	}
+	interrupt := d.interrupt
+	t.mu.Unlock()
+	t.changed()
+	if interrupt != nil {
+		interrupt(humanError())
+	}
+	d.inputMu.Lock()
+	defer d.inputMu.Unlock()
+	d.release()
+}
+
+// HandBack gives the screen back to the agent.
+func (d *Desktop) HandBack() {
+	d.table.mu.Lock()
+	d.human.inControl = false
+	d.table.mu.Unlock()
+	d.table.changed()
+}
+
+// HumanActed notes that a person has moved the pointer, clicked or typed.
+func (d *Desktop) HumanActed() {
+	d.table.mu.Lock()
+	d.human.acted = true
+	d.table.mu.Unlock()
+}
+
+// takeHuman returns what a person did, for an answer to the session, and starts the
+// count again.
+func (d *Desktop) takeHuman() api.Human {
+	d.table.mu.Lock()
+	defer d.table.mu.Unlock()
+	h := api.Human{InControl: d.human.inControl, ActedSinceLastCall: d.human.acted}
+	if h.InControl {
+		since := d.human.since.UTC()
+		h.SinceAt = &since
+	}
+	d.human.acted = false
+	return h
+}
+
+// beginActing starts a batch: it returns the holder to press with and a context that
+// TakeControl cancels, or the error that a batch gets while a person is in control.
+// done must be called when the batch has ended, with whether it went well: what it left
+// pressed on purpose then stays pressed.
+func (d *Desktop) beginActing(ctx context.Context) (_ context.Context, h Holder, done func(ok bool), err error) {
+	d.inputMu.Lock()
+	if err := d.prepareHolder(ctx); err != nil {
+		d.inputMu.Unlock()
+		return nil, nil, nil, err
+	}
+	d.table.mu.Lock()
+	defer d.table.mu.Unlock()
+	if d.human.inControl {
+		d.inputMu.Unlock()
+		return nil, nil, nil, humanError()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	d.interrupt = cancel
+	return ctx, d.holder, func(ok bool) {
+		d.table.mu.Lock()
+		d.interrupt = nil
+		d.table.mu.Unlock()
+		cancel(nil)
+		if !ok {
+			d.release()
+		}
+		d.inputMu.Unlock()
+	}, nil
+}
+
+// prepareHolder makes sure that there is a holder for the present X server. One of an
+// earlier server has nothing left to release. The caller holds inputMu.
+func (d *Desktop) prepareHolder(ctx context.Context) (err error) {
+	epoch := d.Screen.Frame().Stamp().Epoch
+	if d.holder == nil || d.epoch != epoch {
+		d.epoch = epoch
+		d.holder, err = d.Screen.NewHolder(ctx)
+	}
+	return err
+}
+
+// release lets go of everything that the session holds. The caller holds inputMu.
+func (d *Desktop) release() {
+	if d.holder == nil {
+		return
+	}
+	// The call that pressed may be cancelled; its keys are released all the same.
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	defer cancel()
+	if err := d.holder.Release(ctx); err != nil {
+		d.table.cfg.Logger.Warn("release input", "screen", d.Screen.Number(), "error", err)
+	}
+	d.holder = nil
+}
+
+func humanError() *api.Error {
+	return api.Errorf(api.CodeHumanInControl, "A person has taken control of the screen.").
+		WithFix("Do not act now. Observe to see what they do, and act again when human.in_control is false.").WithRetry()
+}

@@ -1,0 +1,226 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"image"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/capture/frame"
+	"github.com/falleng0d/computer-use-mcp/capture/settle"
+)
+
+const (
+	// waitQuiet is how long a screen must rest for a wait: longer than after an action,
+	// because what a wait is called for comes in steps.
+	waitQuiet = 500 * time.Millisecond
+	// poll is how often conditions are looked at that nothing announces.
+	poll = 100 * time.Millisecond
+)
+
+// Wait waits for a condition and answers with the screen. It takes its turn like an
+// observe. That the condition is not met in time is an answer, not an error.
+func (s *Session) Wait(ctx context.Context, r api.WaitRequest) (result api.WaitResult, images []Image, err error) {
+	if err := r.Check(); err != nil {
+		return result, nil, err
+	}
+	timeout := api.DefaultWaitTimeout
+	if r.TimeoutMS != nil {
+		timeout = time.Duration(*r.TimeoutMS) * time.Millisecond
+	}
+	err = s.inTurn(ctx, func(ctx context.Context, d *Desktop) error {
+		if err := checkRegion(d.Screen, r.Region); err != nil {
+			return err
+		}
+		if _, err := d.Screen.Refresh(ctx); err != nil {
+			return err
+		}
+		start := time.Now()
+		limited, cancel := context.WithTimeout(ctx, timeout)
+		err := s.await(limited, d, r)
+		cancel()
+		if err != nil && (limited.Err() == nil || ctx.Err() != nil) {
+			return err
+		}
+		result.Met = err == nil
+		result.WaitedMS = time.Since(start).Milliseconds()
+		result.Observation, images, err = s.look(ctx, d, wish{view: s.viewOf(api.ImageOptions{})})
+		return err
+	})
+	return result, images, err
+}
+
+// await returns nil when the condition is met, and an error when ctx ends before.
+func (s *Session) await(ctx context.Context, d *Desktop, r api.WaitRequest) error {
+	switch r.For {
+	case api.WaitChange:
+		return awaitChange(ctx, d.Screen.Frame(), r.Region)
+	case api.WaitWindow:
+		return awaitWindow(ctx, d.Screen, r.Title)
+	case api.WaitFile:
+		path := s.table.cfg.Programs.path(r.Path)
+		return every(ctx, poll, func() bool {
+			_, err := os.Lstat(path)
+			return err == nil
+		})
+	case api.WaitPort:
+		address := net.JoinHostPort("localhost", strconv.Itoa(r.Port))
+		return every(ctx, poll, func() bool {
+			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+			if err != nil {
+				return false
+			}
+			conn.Close()
+			return true
+		})
+	}
+	return s.awaitStill(ctx, d.Screen.Frame(), r.Region)
+}
+
+// every asks met now and after each interval until it is true.
+func every(ctx context.Context, interval time.Duration, met func() bool) error {
+	for !met() {
+		if err := sleep(ctx, interval); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitChange returns when a pixel inside the region changes.
+func awaitChange(ctx context.Context, buf *frame.Buffer, where *api.Region) error {
+	start := buf.Stamp()
+	for since := start; ; {
+		now, err := buf.Wait(ctx, since)
+		if err != nil {
+			return err
+		}
+		since = now
+		var changed image.Rectangle
+		buf.Read(func(v frame.View) {
+			var cells frame.CellSet
+			v.Changed(start, &cells)
+			keep(&cells, v, where)
+			changed = cells.Bounds()
+		})
+		if !changed.Empty() {
+			return nil
+		}
+	}
+}
+
+// keep takes out of a set the cells that do not touch a region; nil is everywhere.
+func keep(cells *frame.CellSet, v frame.View, where *api.Region) {
+	if where == nil {
+		return
+	}
+	for _, r := range around(rectangle(*where), v.Bounds()) {
+		cells.RemoveRect(r)
+	}
+}
+
+// around returns rectangles that cover the screen but for the cells that touch r.
+func around(r, screen image.Rectangle) []image.Rectangle {
+	const c = frame.CellSize
+	x0, y0 := r.Min.X/c*c, r.Min.Y/c*c
+	x1, y1 := (r.Max.X+c-1)/c*c, (r.Max.Y+c-1)/c*c
+	w, h := screen.Max.X, screen.Max.Y
+	return []image.Rectangle{
+		image.Rect(0, 0, w, y0), image.Rect(0, min(y1, h), w, h),
+		image.Rect(0, y0, x0, min(y1, h)), image.Rect(min(x1, w), y0, w, min(y1, h)),
+	}
+}
+
+// awaitStill returns when the region rests. Unlike the wait after an action it does not
+// leave out what keeps moving, unless the agent has asked for that.
+func (s *Session) awaitStill(ctx context.Context, buf *frame.Buffer, where *api.Region) error {
+	state := s.tracker.State(time.Now())
+	quiet := max(waitQuiet, state.Config.Quiet)
+	start := time.Now()
+	var (
+		d     *settle.Detector
+		since frame.Stamp
+	)
+	for {
+		buf.Read(func(v frame.View) {
+			switch {
+			case d == nil:
+				// Without an end, and with a reaction that may take no longer than the
+				// rest, the detector's rules are those of a wait. ctx ends it.
+				const never = 24 * time.Hour
+				ignore := state.Ignore
+				if where != nil {
+					ignore = append(ignore, around(rectangle(*where), v.Bounds())...)
+				}
+				d = settle.NewDetector(settle.Config{Quiet: quiet, React: quiet, MaxWait: never, ResidualBail: never}, start, v.Bounds(), ignore)
+			case v.Stamp.Epoch != since.Epoch:
+				d.Reset(v.Published, v.Bounds())
+			case v.Stamp.Gen != since.Gen:
+				var cells frame.CellSet
+				v.Changed(since, &cells)
+				d.Change(v.Published, &cells)
+			}
+			since = v.Stamp
+		})
+		now := time.Now()
+		if _, ok := d.Verdict(now); ok {
+			return nil
+		}
+		until, cancel := context.WithDeadline(ctx, d.Next(now))
+		_, err := buf.Wait(until, since)
+		cancel()
+		if err != nil && (!errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil) {
+			return err
+		}
+	}
+}
+
+// awaitWindow returns when a window's title holds the given text, in any case.
+func awaitWindow(ctx context.Context, screen Screen, title string) error {
+	for {
+		stamp := screen.Frame().Stamp()
+		windows, err := screen.Windows(ctx)
+		if err != nil {
+			return err
+		}
+		for _, w := range windows {
+			if containsFold(w.Title, title) {
+				return nil
+			}
+		}
+		// Most windows announce themselves by changing the screen; one that opens
+		// minimised or behind others does not.
+		if err := changeOr(ctx, screen.Frame(), stamp, 5*poll); err != nil {
+			return err
+		}
+	}
+}
+
+// changeOr returns at the next change of the screen after since, or after d.
+func changeOr(ctx context.Context, buf *frame.Buffer, since frame.Stamp, d time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	buf.Wait(limited, since)
+	return ctx.Err()
+}
+
+func containsFold(s, part string) bool {
+	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
+}
+
+// path resolves a path that an agent gives: ~ and a relative one start at home.
+func (p Programs) path(name string) string {
+	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
+		return filepath.Join(p.Home, rest)
+	}
+	if !filepath.IsAbs(name) {
+		return filepath.Join(p.Home, name)
+	}
+	return name
+}
