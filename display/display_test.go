@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -303,16 +304,23 @@ func TestKilledWindowManagerComesBack(t *testing.T) {
 // childOf returns the process id of the screen's child with a name.
 func childOf(t testing.TB, s *Screen, name string) int {
 	t.Helper()
+	pid, ok := findChild(t, s, name)
+	if !ok {
+		t.Fatalf("screen %d has no process %s", s.Number(), name)
+	}
+	return pid
+}
+
+func findChild(t testing.TB, s *Screen, name string) (pid int, ok bool) {
 	for _, pid := range pids(t) {
 		dir := filepath.Join("/proc", strconv.Itoa(pid))
 		comm, _ := os.ReadFile(filepath.Join(dir, "comm"))
 		env, _ := os.ReadFile(filepath.Join(dir, "environ"))
 		if strings.TrimSpace(string(comm)) == name && strings.Contains(string(env), "XAUTHORITY="+s.Xauthority()+"\x00") {
-			return pid
+			return pid, true
 		}
 	}
-	t.Fatalf("screen %d has no process %s", s.Number(), name)
-	return 0
+	return 0, false
 }
 
 func pids(t testing.TB) (list []int) {
@@ -558,4 +566,59 @@ func TestOpenAndCloseLeaveNothing(t *testing.T) {
 	if _, err := os.Stat(socketPath(1)); !inUse(1) && err == nil {
 		t.Error("the socket file is left")
 	}
+}
+
+// TestScreenSurvivesWhateverDies kills parts of screens in any order while others
+// use them.
+func TestScreenSurvivesWhateverDies(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	rounds := 20
+	if testing.Short() {
+		rounds = 5
+	}
+	m := newManager(t)
+	m.policy.Stable = 0 // no number of kills is too many
+	s := open(t, m)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for _, use := range []func() error{
+		func() error { _, err := s.Refresh(ctx); return err },
+		func() error { _, err := s.Windows(ctx); return err },
+		func() error { _, err := s.Frame().Wait(ctx, s.Frame().Stamp()); return err },
+	} {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				began := time.Now()
+				err := use()
+				if err != nil && !errors.Is(err, ErrScreenDown) && !errors.Is(err, context.Canceled) {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+				if d := time.Since(began); errors.Is(err, ErrScreenDown) && d > 5*time.Second {
+					t.Errorf("seed %d: an answer took %v", seed, d)
+				}
+			}
+		})
+	}
+	for range rounds {
+		_, before := pixel(t, s, 0, 0)
+		switch random.IntN(3) {
+		case 0:
+			syscall.Kill(s.XvfbPID(), syscall.SIGKILL)
+			waitEpoch(t, s, before)
+		case 1:
+			if pid, ok := findChild(t, s, "fluxbox"); ok { // it may be dead already
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		case 2:
+			if conns, err := s.ready(ctx); err == nil {
+				conns.windows.Close()
+			}
+		}
+	}
+	cancel()
+	wg.Wait()
+	pixel(t, s, 0, 0)
+	waitManager(t, s)
 }

@@ -53,7 +53,7 @@ type Screen struct {
 	conns   *connections    // guarded by mu; nil while the screen is down
 	up      chan struct{}   // guarded by mu; closed while conns is not nil
 	err     error           // guarded by mu; why the screen is down
-	ended   map[string]bool // guarded by mu; units that ended since all were up
+	ended   map[string]bool // guarded by mu; units that ended and are not back
 	notes   []string        // guarded by mu
 }
 
@@ -151,53 +151,48 @@ func (s *Screen) removeFiles() {
 	}
 }
 
-// report turns what happened in the screen's group into its state and notes. It
+// report turns what happened in the screen's group into its state, notes and log. It
 // is called from the group's goroutine.
 func (s *Screen) report(e supervise.Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch e.Kind {
-	case supervise.Up:
-		s.noteRecovery()
-		s.log.Info("screen is up", "display", s.display)
-		s.markOpened()
-		return
-	case supervise.Ended:
-		s.ended[e.Unit] = true
-	case supervise.Failed:
-		if e.Unit == managerUnit && !isClosed(s.opened) {
-			s.note(fmt.Sprintf("The screen's window manager has not started and is being tried again; until then windows have no title bars: %v.", e.Err))
-		}
-	case supervise.GivenUp:
-		delete(s.ended, e.Unit)
-		s.note(fmt.Sprintf("The screen has no window manager, so windows have no title bars and cannot be moved or resized: %v.", e.Err))
+	if e.Kind == supervise.Up {
+		s.log.Info("screen is up", "display", s.Display())
+	} else {
+		s.log.Warn("part of the screen stopped", "unit", e.Unit, "err", e.Err)
 	}
-	s.log.Warn("part of the screen stopped", "unit", e.Unit, "err", e.Err)
-	if e.Unit == managerUnit {
-		// The screen can be used without one, and it is being tried again.
-		s.markOpened()
-	} else if s.conns == nil {
-		s.err = e.Err
+	opening := !isClosed(s.opened)
+	s.noteEvent(e, opening)
+	// The screen can be used without a window manager, which is tried again.
+	if opening && (e.Kind == supervise.Up || e.Unit == managerUnit) {
+		close(s.opened)
 	}
 }
 
-// noteRecovery says what came back. An X server takes everything else with it, so
-// only the lowest unit is worth a sentence. The caller holds mu.
-func (s *Screen) noteRecovery() {
+func (s *Screen) noteEvent(e supervise.Event, opening bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
-	case s.ended[serverUnit]:
-		s.note("The screen's X server stopped and was started again; programs that were open on it are gone.")
-	case s.ended[connectionUnit]:
-		s.note("The connection to the screen was lost and made again; programs on it are still open.")
-	case s.ended[managerUnit]:
-		s.note("The screen's window manager stopped and was started again; programs are still open.")
+	case e.Kind == supervise.Up:
+		if s.ended[managerUnit] {
+			s.note("The screen's window manager stopped and was started again; programs are still open.")
+		}
+		clear(s.ended)
+	case e.Kind == supervise.Ended:
+		s.ended[e.Unit] = true
+	case e.Kind == supervise.GivenUp:
+		delete(s.ended, e.Unit)
+		s.note(fmt.Sprintf("The screen has no window manager, so windows have no title bars and cannot be moved or resized: %v.", e.Err))
+	case e.Unit == managerUnit && opening:
+		s.note(fmt.Sprintf("The screen's window manager has not started and is being tried again; until then windows have no title bars: %v.", e.Err))
 	}
-	clear(s.ended)
+	if s.conns == nil && e.Err != nil {
+		s.err = e.Err
+	}
 }
 
 // maxNotes is how many notes are kept for a caller that takes none.
 const maxNotes = 10
 
+// note adds a note. The caller holds mu.
 func (s *Screen) note(sentence string) {
 	s.notes = append(s.notes, sentence)
 	s.notes = s.notes[max(0, len(s.notes)-maxNotes):]
@@ -209,13 +204,6 @@ func isClosed(c chan struct{}) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// markOpened lets Open return. It is called from the group's goroutine only.
-func (s *Screen) markOpened() {
-	if !isClosed(s.opened) {
-		close(s.opened)
 	}
 }
 
@@ -255,10 +243,18 @@ func (s *Screen) setServer(display, pid int) {
 	s.display, s.server = display, pid
 }
 
-// setConnections makes the screen usable.
+// setConnections makes the screen usable. Whoever uses it next is told what came
+// back: an X server takes everything else with it, so it gets the only sentence.
 func (s *Screen) setConnections(c *connections) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	switch {
+	case s.ended[serverUnit]:
+		s.note("The screen's X server stopped and was started again; programs that were open on it are gone.")
+	case s.ended[connectionUnit]:
+		s.note("The connection to the screen was lost and made again; programs on it are still open.")
+	}
+	clear(s.ended)
 	s.conns = c
 	close(s.up)
 }
@@ -330,7 +326,8 @@ func (s *Screen) down() error {
 }
 
 // Input returns the screen's keyboard, pointer and clipboard. It does not wait. A
-// new X server has a new Device; calls on the old one fail, so do not keep it.
+// new X server has a new Device and calls on the old one fail ([x11.ErrClosed]), so
+// do not keep it.
 func (s *Screen) Input() (*input.Device, error) {
 	s.mu.Lock()
 	conns := s.conns
@@ -360,11 +357,20 @@ func (s *Screen) Windows(ctx context.Context) ([]x11.Window, error) {
 	})
 }
 
+// focusTime is how long a window has to take the keyboard.
+const focusTime = 2 * time.Second
+
 // Activate brings a window to the front and gives it the keyboard. It returns when
 // the window has it. The error matches [x11.ErrNoWindow] if there is no such window.
 func (s *Screen) Activate(ctx context.Context, id uint32) error {
 	_, err := ask(ctx, s, func(ctx context.Context, c *connections) (struct{}, error) {
-		return struct{}{}, c.windows.Activate(ctx, id)
+		short, cancel := context.WithTimeout(ctx, focusTime)
+		defer cancel()
+		err := c.windows.Activate(short, id)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			err = fmt.Errorf("activate a window: it did not take the keyboard within %v", focusTime)
+		}
+		return struct{}{}, err
 	})
 	return err
 }
@@ -385,6 +391,8 @@ func ask[T any](ctx context.Context, s *Screen, f func(context.Context, *connect
 		case ctx.Err() != nil:
 			return value, ctx.Err()
 		case limited.Err() != nil:
+			// It may hang. Connections that cannot be made again get it replaced.
+			conns.cancel()
 			return value, fmt.Errorf("screen %d: %w: no answer from the X server in %v", s.number, ErrScreenDown, answerTime)
 		case !errors.Is(err, x11.ErrClosed) && !errors.Is(err, capture.ErrStopped):
 			return value, err

@@ -98,14 +98,14 @@ func (s *Screen) startXvfb(ctx context.Context, n int) (*supervise.Process, erro
 // makeSocketDir makes the folder for X sockets where it is missing, as under a
 // fresh /tmp. An X server that is not root would not.
 func makeSocketDir() error {
-	err := os.Mkdir(socketDir, 0o1777)
+	err := os.Mkdir(socketDir, 0o777)
 	if errors.Is(err, os.ErrExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return os.Chmod(socketDir, 0o777|os.ModeSticky) // the umask took some away
+	return os.Chmod(socketDir, 0o777|os.ModeSticky) // the umask took some away, and Mkdir knows no sticky bit
 }
 
 // socketPath returns the path of a display's socket.
