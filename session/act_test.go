@@ -14,6 +14,7 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/display/x11"
+	"github.com/falleng0d/computer-use-mcp/session/control"
 )
 
 // actRequest reads a request; actions alone may be given as a list.
@@ -173,30 +174,39 @@ func TestDownStaysPressed(t *testing.T) {
 
 func TestTakeControl(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
-		d := s.desktop
+		lease := s.desktop.Control
+		person := control.Person{Name: "the page", Lost: func(control.Loss) {}}
 		answer := make(chan error)
 		run := func() {
 			_, _, err := s.Act(t.Context(), actRequest(t, `[{"kind":"key","key":"a","hold_ms":5000}]`), nil)
 			answer <- err
 		}
 		go run()
-		synctest.Wait()
 		time.Sleep(time.Second)
-		d.TakeControl()
+		grant := lease.Take(person)
 		if held := screen.pressed(); len(held) > 0 {
-			t.Errorf("held after TakeControl: %v", held)
+			t.Errorf("held after a person took control: %v", held)
 		}
 		wantCode(t, <-answer, api.CodeHumanInControl)
 		go run()
-		wantCode(t, <-answer, api.CodeHumanInControl)
-		d.HandBack()
+		if e := wantCode(t, <-answer, api.CodeHumanInControl); !e.Retryable || !strings.Contains(e.Fix, "human.in_control") {
+			t.Errorf("%v", e)
+		}
+		grant.Acts()
+		if o, _ := observe(t, s, api.ObserveRequest{}); !o.Human.InControl || !o.Human.ActedSinceLastCall || o.Human.SinceAt == nil {
+			t.Errorf("%+v", o.Human)
+		}
+		grant.HandBack()
+		if o, _ := observe(t, s, api.ObserveRequest{}); o.Human != (api.Human{}) {
+			t.Errorf("%+v", o.Human)
+		}
 		go run()
 		if err := <-answer; err != nil {
 			t.Error(err)
 		}
 		// Without a batch, what an earlier one left pressed is released.
 		act(t, s, `[{"kind":"down"}]`)
-		d.TakeControl()
+		lease.Take(person)
 		if held := screen.pressed(); len(held) > 0 {
 			t.Errorf("held: %v", held)
 		}

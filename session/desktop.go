@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/session/control"
 )
 
 // closeTimeout bounds the closing of a screen.
@@ -15,39 +16,31 @@ const closeTimeout = 15 * time.Second
 const releaseTimeout = 2 * time.Second
 
 // Desktop is an open screen with everybody at it: the session it was opened for, the
-// people who watch it, and whether one of them has taken control. It lives until its
+// people who watch it, and who works its keyboard and pointer. It lives until its
 // session has ended and nobody watches. All methods may be called from any goroutine.
 type Desktop struct {
-	Screen Screen
-	Title  string // of its session
+	Screen  Screen
+	Title   string         // of its session
+	Control *control.Lease // between the session and people
 
 	table    *Table
 	done     chan struct{}
 	programs programs // started on it
 
-	session  *Session   // nil once it has ended; guarded by table.mu
-	watchers int        // guarded by table.mu
-	closing  bool       // guarded by table.mu
-	human    humanState // guarded by table.mu
+	session  *Session // nil once it has ended; guarded by table.mu
+	watchers int      // guarded by table.mu
+	closing  bool     // guarded by table.mu
 
-	// interrupt cancels the batch that is running, nil when none is; guarded by table.mu.
-	interrupt context.CancelCauseFunc
-
-	// A batch holds inputMu while it runs. It comes before table.mu.
+	// A batch holds inputMu while it runs.
 	inputMu sync.Mutex
 	holder  Holder // what the session keeps pressed; nil when nothing; guarded by inputMu
 	epoch   uint64 // of the X server that holder works on; guarded by inputMu
 }
 
-// humanState is what a person does at a desktop.
-type humanState struct {
-	inControl bool
-	since     time.Time // when control was taken
-	acted     bool      // since the session's last answer
-}
-
 func newDesktop(t *Table, s *Session, screen Screen) *Desktop {
-	return &Desktop{Screen: screen, Title: s.title, table: t, session: s, done: make(chan struct{})}
+	d := &Desktop{Screen: screen, Title: s.title, table: t, session: s, done: make(chan struct{})}
+	d.Control = control.New(control.Hooks{Release: d.releaseInput, Changed: t.changed})
+	return d
 }
 
 // Done is closed when the screen is being closed.
@@ -107,9 +100,7 @@ func (d *Desktop) unwatch() {
 
 // sessionEnded takes the session off the desktop. Its calls have ended.
 func (d *Desktop) sessionEnded() {
-	d.inputMu.Lock()
-	d.release()
-	d.inputMu.Unlock()
+	d.releaseInput()
 	d.table.mu.Lock()
 	d.session = nil
 	d.table.mu.Unlock()
@@ -154,82 +145,27 @@ func (d *Desktop) close() {
 	t.cfg.Logger.Info("screen closed", "screen", d.Screen.Number())
 }
 
-// TakeControl gives the screen to a person: a batch that is running is stopped, what
-// it held is released, and the session's acts are refused until HandBack. It returns
-// once the agent's input has ended.
-func (d *Desktop) TakeControl() {
-	t := d.table
-	t.mu.Lock()
-	if !d.human.inControl {
-		d.human.inControl, d.human.since = true, time.Now()
-	}
-	interrupt := d.interrupt
-	t.mu.Unlock()
-	t.changed()
-	if interrupt != nil {
-		interrupt(humanError())
-	}
-	d.inputMu.Lock()
-	defer d.inputMu.Unlock()
-	d.release()
-}
-
-// HandBack gives the screen back to the agent.
-func (d *Desktop) HandBack() {
-	d.table.mu.Lock()
-	d.human.inControl = false
-	d.table.mu.Unlock()
-	d.table.changed()
-}
-
-// HumanActed notes that a person has moved the pointer, clicked or typed.
-func (d *Desktop) HumanActed() {
-	d.table.mu.Lock()
-	d.human.acted = true
-	d.table.mu.Unlock()
-}
-
-// takeHuman returns what a person did, for an answer to the session, and starts the
-// count again.
-func (d *Desktop) takeHuman() api.Human {
-	d.table.mu.Lock()
-	defer d.table.mu.Unlock()
-	h := api.Human{InControl: d.human.inControl, ActedSinceLastCall: d.human.acted}
-	if h.InControl {
-		since := d.human.since.UTC()
-		h.SinceAt = &since
-	}
-	d.human.acted = false
-	return h
-}
-
 // beginActing starts a batch: it returns the holder to press with and a context that
-// TakeControl cancels, or the error that a batch gets while a person is in control.
+// ends when a person takes control, or the error that a batch gets while one has it.
 // done must be called when the batch has ended, with whether it went well: what it left
 // pressed on purpose then stays pressed.
 func (d *Desktop) beginActing(ctx context.Context) (_ context.Context, h Holder, done func(ok bool), err error) {
+	ctx, yield, err := d.Control.Act(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	d.inputMu.Lock()
 	if err := d.prepareHolder(ctx); err != nil {
 		d.inputMu.Unlock()
+		yield()
 		return nil, nil, nil, err
 	}
-	d.table.mu.Lock()
-	defer d.table.mu.Unlock()
-	if d.human.inControl {
-		d.inputMu.Unlock()
-		return nil, nil, nil, humanError()
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	d.interrupt = cancel
 	return ctx, d.holder, func(ok bool) {
-		d.table.mu.Lock()
-		d.interrupt = nil
-		d.table.mu.Unlock()
-		cancel(nil)
 		if !ok {
 			d.release()
 		}
 		d.inputMu.Unlock()
+		yield()
 	}, nil
 }
 
@@ -242,6 +178,13 @@ func (d *Desktop) prepareHolder(ctx context.Context) (err error) {
 		d.holder, err = d.Screen.NewHolder(ctx)
 	}
 	return err
+}
+
+// releaseInput lets go of everything that the session holds, once its batch has ended.
+func (d *Desktop) releaseInput() {
+	d.inputMu.Lock()
+	defer d.inputMu.Unlock()
+	d.release()
 }
 
 // release lets go of everything that the session holds. The caller holds inputMu.
@@ -258,7 +201,13 @@ func (d *Desktop) release() {
 	d.holder = nil
 }
 
-func humanError() *api.Error {
-	return api.Errorf(api.CodeHumanInControl, "A person has taken control of the screen.").
-		WithFix("Do not act now. Observe to see what they do, and act again when human.in_control is false.").WithRetry()
+// human returns what the next answer says of people at the screen.
+func (d *Desktop) human() api.Human {
+	r := d.Control.Report()
+	h := api.Human{InControl: r.InControl, ActedSinceLastCall: r.Acted}
+	if !r.Since.IsZero() {
+		since := r.Since.UTC()
+		h.SinceAt = &since
+	}
+	return h
 }

@@ -97,7 +97,7 @@ func (s *Session) look(ctx context.Context, d *Desktop, w wish) (o api.Observati
 		}
 		o.Windows = append(o.Windows, window(w))
 	}
-	o.Human = d.takeHuman()
+	o.Human = d.human()
 	o.Settle = s.settleState()
 	o.Notes = d.Screen.TakeNotes()
 	return o, images, nil

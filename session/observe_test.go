@@ -56,8 +56,6 @@ func TestObserveDescribesTheScreen(t *testing.T) {
 		{ID: 6, Title: "Two", Class: "Other", Hidden: true},
 	}
 	f.notes = []string{"The screen was started again."}
-	d := table.Desktop(1)
-	d.HumanActed()
 	o, _ := observe(t, s, api.ObserveRequest{})
 	if o.Cursor != (api.Point{X: 7, Y: 9}) || o.ActiveWindow != "One" || len(o.Notes) != 1 {
 		t.Errorf("%+v", o)
@@ -65,15 +63,8 @@ func TestObserveDescribesTheScreen(t *testing.T) {
 	if len(o.Windows) != 2 || o.Windows[0] != (api.Window{Title: "One", Class: "XTerm", X: -3, Y: 4, Width: 103, Height: 46, Focused: true}) || !o.Windows[1].Hidden {
 		t.Errorf("windows %+v", o.Windows)
 	}
-	if !o.Human.ActedSinceLastCall || o.Human.InControl {
-		t.Errorf("human %+v", o.Human)
-	}
-	if o, _ := observe(t, s, api.ObserveRequest{}); o.Human.ActedSinceLastCall || len(o.Notes) != 0 {
+	if o, _ := observe(t, s, api.ObserveRequest{}); len(o.Notes) != 0 {
 		t.Errorf("told twice: %+v", o)
-	}
-	d.TakeControl()
-	if o, _ := observe(t, s, api.ObserveRequest{}); !o.Human.InControl || o.Human.SinceAt == nil {
-		t.Errorf("human %+v", o.Human)
 	}
 	table.End(s.ID())
 }

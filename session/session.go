@@ -20,6 +20,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/capture/screenshot"
 	"github.com/falleng0d/computer-use-mcp/capture/settle"
+	"github.com/falleng0d/computer-use-mcp/session/control"
 )
 
 // settings are what a session was started with, defaults filled in.
@@ -173,6 +174,9 @@ func explain(ctx context.Context, err error) error {
 		return err
 	}
 	switch {
+	case errors.Is(err, control.ErrPerson), errors.Is(context.Cause(ctx), control.ErrPerson):
+		return api.Errorf(api.CodeHumanInControl, "A person has taken control of the screen.").
+			WithFix("Do not act now. Observe to see what they do, and act again when human.in_control is false.").WithRetry()
 	case errors.Is(ctx.Err(), context.Canceled):
 		return api.Errorf(api.CodeCanceled, "The call was cancelled.")
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
