@@ -13,9 +13,12 @@ type Encoder struct {
 	pixel  converter // of PIXEL, CPIXEL or TPIXEL, as the encoding needs
 	colour palette   // of the rectangle or tile at hand
 	parts  contentParts
-	data   []byte   // of the rectangle at hand, before compression
 	zeros  []uint32 // a row of black
-	shared [streamCount]*deflate.Writer
+
+	// The data of the rectangle at hand, before compression.
+	data     []byte
+	segments []segment
+	shared   [streamCount]*deflate.Writer
 }
 
 // NewEncoder returns an encoder.
@@ -39,7 +42,6 @@ func (e *Encoder) Settings() Settings { return e.set }
 // Encode appends the rectangles rs, which must lie in src and not overlap, to b,
 // which must be new or Reset. One rectangle may become several.
 func (e *Encoder) Encode(b *Batch, src Block, rs ...image.Rectangle) {
-	b.level = e.set.Level
 	for _, w := range e.shared {
 		if w != nil {
 			w.Forget() // the viewers have only this batch in common
@@ -91,7 +93,8 @@ func (e *Encoder) raw(b *Batch, src Block) {
 // zlib appends one rectangle of plain pixels, compressed.
 func (e *Encoder) zlib(b *Batch, src Block) {
 	b.rect(src.Rectangle, Zlib)
-	e.compress(b, e.pixels(e.data[:0], src), streamZlib, e.pixel.size())
+	e.data = e.pixels(e.data[:0], src)
+	e.compressAll(b, streamZlib, e.pixel.size(), e.effort(e.pixel.size(), repeats(src)))
 }
 
 // pixels appends the pixels of src.
@@ -102,20 +105,46 @@ func (e *Encoder) pixels(dst []byte, src Block) []byte {
 	return dst
 }
 
-// compress ends a rectangle's part with data of a stream. The data are kept as
-// working memory.
-func (e *Encoder) compress(b *Batch, data []byte, stream streamID, unit int) {
-	e.data = data
+// compressAll ends a rectangle's part with e.data, all of one kind, as data of a
+// stream.
+func (e *Encoder) compressAll(b *Batch, stream streamID, unit int, effort deflate.Effort) {
+	e.segments = append(e.segments[:0], segment{len(e.data), unit, effort})
+	e.compress(b, stream)
+}
+
+// compress ends a rectangle's part with e.data, which e.segments describe, as data
+// of a stream.
+func (e *Encoder) compress(b *Batch, stream streamID) {
 	from := len(b.buf)
 	if !e.set.Shared {
-		b.buf = append(b.buf, data...)
-	} else {
-		w := e.shared[stream]
-		if w == nil {
-			w = new(deflate.Writer)
-			e.shared[stream] = w
-		}
-		b.buf = w.Append(b.buf, data, unit, e.set.Level)
+		b.buf = append(b.buf, e.data...)
+		b.segments = append(b.segments, e.segments...)
+		b.endPart(from, len(e.segments), stream)
+		return
 	}
-	b.endPart(from, stream, unit, e.set.Shared)
+	w := e.shared[stream]
+	if w == nil {
+		w = new(deflate.Writer)
+		e.shared[stream] = w
+	}
+	b.buf = compress(w, b.buf, e.data, e.segments)
+	b.endPart(from, 0, stream)
+}
+
+// effort chooses how hard to compress data of units of some bytes. Photos have few
+// matches worth the search; what programs draw has many and is small.
+func (e *Encoder) effort(unit int, drawn bool) deflate.Effort {
+	switch level := e.set.Level; {
+	case level == 0:
+		return deflate.Effort{}
+	case !drawn && level < 6 || level == 1:
+		return deflate.Effort{Depth: 1}
+	case unit == 1 && level < 6:
+		return deflate.Effort{Depth: 8, Lazy: 16}
+	case unit == 1:
+		return deflate.Effort{Depth: 64, Lazy: 64}
+	case level < 6:
+		return deflate.Effort{Depth: 8}
+	}
+	return deflate.Effort{Depth: 32}
 }

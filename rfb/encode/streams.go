@@ -37,36 +37,36 @@ var zlibHeader = [2]byte{0x78, 0x01}
 // Append appends the rectangles of b. What it appends must be sent: the viewer
 // has to see every byte of a stream.
 func (s *Streams) Append(dst []byte, b *Batch) []byte {
-	buf := b.buf
+	buf, segments := b.buf, b.segments
 	for _, p := range b.parts {
 		dst = append(dst, buf[:p.plain]...)
-		dst = s.appendData(dst, p, buf[p.plain:p.plain+p.data], b.level)
-		buf = buf[p.plain+p.data:]
+		dst = s.appendData(dst, p.stream, buf[p.plain:p.plain+p.data], segments[:p.segments])
+		buf, segments = buf[p.plain+p.data:], segments[p.segments:]
 	}
 	return append(dst, buf...)
 }
 
-// appendData appends data of a stream with their length before them.
-func (s *Streams) appendData(dst []byte, p part, data []byte, level int) []byte {
-	if own := s.own[p.stream]; p.chunk {
-		if own != nil {
-			own.Forget() // what it remembers is not what the viewer's window holds now
-		}
-	} else {
+// appendData appends data of a stream with their length before them. Without
+// segments they are a chunk already.
+func (s *Streams) appendData(dst []byte, id streamID, data []byte, segments []segment) []byte {
+	own := s.own[id]
+	if len(segments) > 0 {
 		if own == nil {
 			own = new(deflate.Writer)
-			s.own[p.stream] = own
+			s.own[id] = own
 		}
-		s.scratch = own.Append(s.scratch[:0], data, int(p.unit), level)
+		s.scratch = compress(own, s.scratch[:0], data, segments)
 		data = s.scratch
+	} else if own != nil {
+		own.Forget() // what it remembers is not what the viewer's window holds now
 	}
 	var header []byte
-	if !s.open[p.stream] {
-		s.open[p.stream] = true
+	if !s.open[id] {
+		s.open[id] = true
 		header = zlibHeader[:]
 	}
 	n := len(header) + len(data)
-	if p.stream < streamZRLE {
+	if id < streamZRLE {
 		dst = appendCompact(dst, n)
 	} else {
 		dst = binary.BigEndian.AppendUint32(dst, uint32(n))
@@ -85,4 +85,14 @@ func appendCompact(dst []byte, n int) []byte {
 		return append(dst, byte(n)|0x80, byte(n>>7))
 	}
 	return append(dst, byte(n)|0x80, byte(n>>7)|0x80, byte(n>>14))
+}
+
+// compress appends data as a deflate chunk.
+func compress(w *deflate.Writer, dst, data []byte, segments []segment) []byte {
+	w.Begin(dst)
+	for _, s := range segments {
+		w.Add(data[:s.size], s.unit, s.effort)
+		data = data[s.size:]
+	}
+	return w.End()
 }

@@ -56,12 +56,14 @@ func (e *Encoder) tightPart(b *Batch, src Block, c content) {
 		e.tightJPEG(b, src)
 	case c.kind == photo && e.pixel.rgb:
 		b.buf = append(b.buf, byte(streamGradient)<<tightStream|tightFiltered, filterGradient)
-		e.tightData(b, e.gradient(e.data[:0], src), streamGradient, 3)
+		e.data = e.gradient(e.data[:0], src)
+		e.tightData(b, streamGradient, 3, false)
 	case e.colour.build(src, min(maxColours, max(2, src.Dx()*src.Dy()/paletteShare))):
 		e.tightPalette(b, src)
 	default:
 		b.buf = append(b.buf, byte(streamFull)<<tightStream)
-		e.tightData(b, e.pixels(e.data[:0], src), streamFull, e.pixel.size())
+		e.data = e.pixels(e.data[:0], src)
+		e.tightData(b, streamFull, e.pixel.size(), c.kind == drawn)
 	}
 }
 
@@ -89,17 +91,17 @@ func (e *Encoder) tightPalette(b *Batch, src Block) {
 	if n == 2 {
 		bits = 1
 	}
-	e.tightData(b, e.packed(e.data[:0], src, bits), stream, 1)
+	e.data = e.packed(e.data[:0], src, bits)
+	e.tightData(b, stream, 1, true)
 }
 
-// tightData ends a rectangle with data of a stream.
-func (e *Encoder) tightData(b *Batch, data []byte, stream streamID, unit int) {
-	if len(data) < tightPlain {
-		e.data = data
-		b.buf = append(b.buf, data...)
+// tightData ends a rectangle with e.data as data of a stream.
+func (e *Encoder) tightData(b *Batch, stream streamID, unit int, drawn bool) {
+	if len(e.data) < tightPlain {
+		b.buf = append(b.buf, e.data...)
 		return
 	}
-	e.compress(b, data, stream, unit)
+	e.compressAll(b, stream, unit, e.effort(unit, drawn))
 }
 
 func (e *Encoder) tightJPEG(b *Batch, src Block) {

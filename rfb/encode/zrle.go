@@ -6,24 +6,32 @@ import "image"
 // that suits it, compressed as one (RFC 6143 section 7.7.6).
 func (e *Encoder) zrle(b *Batch, src Block) {
 	b.rect(src.Rectangle, ZRLE)
-	data := e.data[:0]
-	raw := 0
+	e.data, e.segments = e.data[:0], e.segments[:0]
+	mixed := 0 // bytes that are in no segment yet
+	end := func(unit int, drawn bool) {
+		if mixed > 0 {
+			e.segments = append(e.segments, segment{mixed, unit, e.effort(unit, drawn)})
+		}
+		mixed = 0
+	}
 	for y := src.Min.Y; y < src.Max.Y; y += zrleTile {
 		for x := src.Min.X; x < src.Max.X; x += zrleTile {
 			tile := src.Sub(image.Rect(x, y, x+zrleTile, y+zrleTile).Intersect(src.Rectangle))
-			from := len(data)
-			data = e.zrleTile(data, tile)
-			if data[from] == zrleRaw {
-				raw += len(data) - from
+			from := len(e.data)
+			e.data = e.zrleTile(e.data, tile)
+			mixed += len(e.data) - from
+			if e.data[from] == zrleRaw {
+				// Whole pixels are what is worth matching.
+				raw := len(e.data) - from - 1
+				mixed -= raw
+				end(1, true)
+				mixed = raw
+				end(e.pixel.size(), false)
 			}
 		}
 	}
-	// Where pixels stand as they are, they are what is worth matching.
-	unit := 1
-	if raw > len(data)/2 {
-		unit = e.pixel.size()
-	}
-	e.compress(b, data, streamZRLE, unit)
+	end(1, true)
+	e.compress(b, streamZRLE)
 }
 
 const (

@@ -1,7 +1,7 @@
 // Package deflate compresses pixels to raw deflate (RFC 1951) chunks. It does one
 // thing that general compressors do not: it looks for matches in whole pixels, of
-// two or three bytes as well, which is what makes photos smaller, and once for a pixel
-// instead of once for a byte, which makes it faster.
+// two or three bytes as well, which is what makes photos smaller, and once for a
+// pixel instead of once for a byte, which makes it faster.
 package deflate
 
 import (
@@ -13,45 +13,76 @@ import (
 // ready. A Writer is not safe for concurrent use.
 type Writer struct {
 	// buf holds up to a window of history, then the data of the chunk at hand. A
-	// position in the tables is an index into buf plus shift; positions below
-	// shift are of data long gone.
+	// position is an index into buf plus shift, so that tables outlive a slide;
+	// positions below shift are of data long gone.
 	buf   []byte
 	shift uint32
-	near  [1 << nearBits]uint32 // where a few bytes were last seen
-	far   [1 << farBits]uint32  // where eight bytes were last seen
+	head  [1 << hashBits]uint32 // where a few bytes were last seen
+	prev  [window]uint32        // and before that, by position
 
+	begin  int        // in buf, of the block at hand
 	seqs   []sequence // of the block at hand
 	blocks blocks
 }
 
 const (
-	nearBits = 15
-	farBits  = 14
+	hashBits = 15
 	// A block ends after so many bytes: its codes should fit its content.
 	blockSize = 64 << 10
 )
 
-// Append appends data to dst as one chunk: blocks that may refer to the data of
-// earlier chunks, ended by a sync flush. Data consist of units of 1 to 4 bytes
-// (pixels): matches begin and end between them.
-func (w *Writer) Append(dst, data []byte, unit, level int) []byte {
+// Effort is how hard matches are looked for.
+type Effort struct {
+	Depth int // places compared; 1 is the fastest, 0 finds nothing
+	Lazy  int // shorter matches than this are given up for a longer one a unit later
+}
+
+// Begin begins a chunk, which is appended to dst.
+func (w *Writer) Begin(dst []byte) {
 	w.blocks.out = dst
-	w.slide(len(data))
+	w.slide()
+	w.begin = len(w.buf)
+}
+
+// Add adds data to the chunk. Data consist of units of 1 to 4 bytes (pixels):
+// matches begin and end between them.
+func (w *Writer) Add(data []byte, unit int, effort Effort) {
 	start := len(w.buf)
 	w.buf = append(w.buf, data...)
-	if level == 0 {
-		w.blocks.store(data)
-	} else {
-		for i := start; i < len(w.buf); {
-			end := min(i+blockSize, len(w.buf))
-			i = w.match(i, end, unit)
-			w.blocks.write(w.seqs, w.buf[start:i])
-			start = i
+	if effort.Depth == 0 {
+		w.seqs = append(w.seqs, sequence{uint32(len(data)), noMatch})
+		return
+	}
+	for start < len(w.buf) {
+		if start-w.begin >= blockSize {
+			w.endBlock(start)
+		}
+		end := min(w.begin+blockSize, len(w.buf))
+		if effort.Depth == 1 {
+			start = w.matchFirst(start, end, unit)
+		} else {
+			start = w.matchBest(start, end, unit, effort)
 		}
 	}
+}
+
+// End ends the chunk and returns the slice given to Begin with the chunk appended:
+// blocks that may refer to the data of earlier chunks, and a sync flush.
+func (w *Writer) End() []byte {
+	w.endBlock(len(w.buf))
 	w.blocks.sync()
-	dst, w.blocks.out = w.blocks.out, nil
+	dst := w.blocks.out
+	w.blocks.out = nil
 	return dst
+}
+
+// endBlock writes the data up to end, which seqs stand for, as a block.
+func (w *Writer) endBlock(end int) {
+	if end > w.begin {
+		w.blocks.write(w.seqs, w.buf[w.begin:end])
+	}
+	w.begin = end
+	w.seqs = w.seqs[:0]
 }
 
 // Forget drops the history: the next chunk will refer to nothing before itself.
@@ -60,8 +91,8 @@ func (w *Writer) Forget() {
 	w.buf = w.buf[:0]
 }
 
-// slide drops history that is out of reach, before n more bytes come.
-func (w *Writer) slide(n int) {
+// slide drops history that is out of reach.
+func (w *Writer) slide() {
 	if len(w.buf) > 4*window {
 		drop := len(w.buf) - window
 		copy(w.buf, w.buf[drop:])
@@ -69,55 +100,35 @@ func (w *Writer) slide(n int) {
 		w.shift += uint32(drop)
 	}
 	if w.shift > 1<<31 {
-		clear(w.near[:])
-		clear(w.far[:])
+		clear(w.head[:])
+		clear(w.prev[:])
 		w.shift = 0
 	}
 	w.shift = max(w.shift, 1) // an empty place in the tables is position 0
 }
 
-// match finds sequences for the data from start to end or a bit beyond.
-func (w *Writer) match(start, end, unit int) int {
-	src := w.buf
-	keyShift := uint(0)
-	if unit == 3 {
-		keyShift = 8
-	}
-	near, far := &w.near, &w.far
-	shift := w.shift
+// matchFirst finds sequences for the data from start to end or a bit beyond. It
+// compares with one place only: where the same pixel was last seen.
+func (w *Writer) matchFirst(start, end, unit int) int {
+	src, shift := w.buf, w.shift
+	drop := keyDrop(unit)
 	last := len(src) - 8
-	seqs := w.seqs[:0]
+	seqs := w.seqs
 	i, lit := start, start
 	for i < end && i <= last {
-		v := binary.LittleEndian.Uint64(src[i:])
+		v := binary.LittleEndian.Uint32(src[i:])
 		pos := shift + uint32(i)
-		hn := nearHash(uint32(v) << keyShift)
-		hf := farHash(v)
-		dn, df := pos-near[hn], pos-far[hf]
-		near[hn], far[hf] = pos, pos
-		reach := uint32(min(i, window))
-		length, dist := 0, 0
-		if df <= reach && binary.LittleEndian.Uint64(src[i-int(df):]) == v {
-			dist = int(df)
-			length = 8 + common(src[i-dist+8:], src[i+8:])
-		} else if dn <= reach && (binary.LittleEndian.Uint32(src[i-int(dn):])^uint32(v))<<keyShift == 0 {
-			dist = int(dn)
-			length = common(src[i-dist:], src[i:])
-		} else {
+		h := hash(v << drop)
+		dist := pos - w.head[h]
+		w.head[h] = pos
+		if dist > uint32(min(i, window)) || (binary.LittleEndian.Uint32(src[i-int(dist):])^v)<<drop != 0 {
 			i += unit
 			continue
 		}
-		length = min(length, maxMatch)
-		length -= length % unit
-		if length < 3 {
-			i += unit
-			continue
-		}
-		seqs = append(seqs, sequence{uint32(i - lit), uint32(length-3)<<16 | uint32(dist-1)})
+		length := whole(common(src[i-int(dist):], src[i:]), unit)
+		seqs = append(seqs, sequence{uint32(i - lit), uint32(length-minMatch)<<16 | (dist - 1)})
 		for k := i + unit; k < i+length && k <= last; k += unit {
-			v := binary.LittleEndian.Uint64(src[k:])
-			near[nearHash(uint32(v)<<keyShift)] = shift + uint32(k)
-			far[farHash(v)] = shift + uint32(k)
+			w.head[hash(binary.LittleEndian.Uint32(src[k:])<<drop)] = shift + uint32(k)
 		}
 		i += length
 		lit = i
@@ -129,12 +140,113 @@ func (w *Writer) match(start, end, unit int) int {
 	return i
 }
 
-func nearHash(v uint32) uint32 { return v * 0x9e3779b1 >> (32 - nearBits) }
+// match is a possible reference to earlier data.
+type match struct{ length, dist int }
 
-func farHash(v uint64) uint64 { return v * 0x9e3779b185ebca87 >> (64 - farBits) }
+// tooFar is the distance from which a match of three bytes takes more bits than the
+// bytes themselves.
+const tooFar = 4096
+
+// matchBest finds sequences like matchFirst. It compares with many places and gives
+// a match up when a better one begins at the next unit.
+func (w *Writer) matchBest(start, end, unit int, effort Effort) int {
+	src := w.buf
+	last := len(src) - 8
+	seqs := w.seqs
+	i, lit := start, start
+	for i < end && i <= last {
+		m := w.insert(i, unit, effort.Depth, 0)
+		if m.length == 0 {
+			i += unit
+			continue
+		}
+		for m.length < effort.Lazy && i+unit <= last {
+			better := w.insert(i+unit, unit, effort.Depth, m.length)
+			if better.length <= m.length {
+				break
+			}
+			i += unit
+			m = better
+		}
+		seqs = append(seqs, sequence{uint32(i - lit), uint32(m.length-minMatch)<<16 | uint32(m.dist-1)})
+		for k := i + unit; k < i+m.length && k <= last; k += unit {
+			w.insert(k, unit, 0, 0)
+		}
+		i += m.length
+		lit = i
+	}
+	if i > last && end == len(src) {
+		i = len(src)
+	}
+	w.seqs = append(seqs, sequence{uint32(i - lit), noMatch})
+	return i
+}
+
+// insert notes the data at i and returns the longest match for them that is longer
+// than beat, after depth places.
+func (w *Writer) insert(i, unit, depth, beat int) (best match) {
+	src := w.buf
+	drop := keyDrop(unit)
+	v := binary.LittleEndian.Uint32(src[i:])
+	h := hash(v << drop)
+	pos := w.shift + uint32(i)
+	next := w.head[h]
+	if next == pos {
+		return best // it was noted when a match was looked for
+	}
+	w.head[h] = pos
+	w.prev[pos%window] = next
+	reach := uint32(min(i, window))
+	best.length = beat
+	for ; depth > 0; depth-- {
+		dist := pos - next
+		if dist > reach {
+			break
+		}
+		at := src[i-int(dist):]
+		if i+best.length < len(src) && at[best.length] == src[i+best.length] && (binary.LittleEndian.Uint32(at)^v)<<drop == 0 {
+			length := whole(common(at, src[i:]), unit)
+			if length > best.length && (length > minMatch || dist <= tooFar || unit > 1) {
+				best = match{length, int(dist)}
+				if length >= maxMatch-3 {
+					break
+				}
+			}
+		}
+		before := w.prev[next%window]
+		if before >= next {
+			break // overwritten
+		}
+		next = before
+	}
+	if best.dist == 0 {
+		return match{}
+	}
+	return best
+}
+
+// keyDrop is how many bits of four bytes are not part of the key by which data are
+// found: a pixel of three bytes, else four bytes.
+func keyDrop(unit int) int {
+	if unit == 3 {
+		return 8
+	}
+	return 0
+}
+
+func hash(v uint32) uint32 { return v * 0x9e3779b1 >> (32 - hashBits) }
+
+// whole cuts a length down to whole units and to what a match can have.
+func whole(length, unit int) int {
+	length = min(length, maxMatch)
+	if unit == 1 {
+		return length
+	}
+	return length - length%unit
+}
 
 // common returns how many bytes a and b, which is the shorter, have in common at
-// their beginnings.
+// their beginnings, or a number not below maxMatch.
 func common(a, b []byte) int {
 	n := 0
 	for len(b)-n >= 8 {

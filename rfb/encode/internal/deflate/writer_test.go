@@ -16,11 +16,20 @@ func inflate(t testing.TB, chunks []byte, n int) []byte {
 	if _, err := io.ReadFull(flate.NewReader(in), got); err != nil {
 		t.Fatalf("inflate: %v", err)
 	}
-	if in.Len() > 5 {
+	if in.Len() > 10 { // empty blocks at the end of two chunks
 		t.Fatalf("%d bytes are left", in.Len())
 	}
 	return got
 }
+
+// add appends data as one chunk.
+func (w *Writer) chunk(dst, data []byte, unit int, e Effort) []byte {
+	w.Begin(dst)
+	w.Add(data, unit, e)
+	return w.End()
+}
+
+var efforts = []Effort{{}, {1, 0}, {2, 0}, {4, 8}, {64, 64}}
 
 // sample makes data of some kind: runs, few symbols, pixels that come back, noise.
 func sample(rng *rand.Rand, n int) []byte {
@@ -55,7 +64,11 @@ func TestChunks(t *testing.T) {
 		if rng.IntN(10) == 0 {
 			w.Forget()
 		}
-		stream = w.Append(stream, data, 1+rng.IntN(4), rng.IntN(10))
+		w.Begin(stream)
+		k := rng.IntN(len(data) + 1)
+		w.Add(data[:k], 1+rng.IntN(4), efforts[rng.IntN(len(efforts))])
+		w.Add(data[k:], 1+rng.IntN(4), efforts[rng.IntN(len(efforts))])
+		stream = w.End()
 		want = append(want, data...)
 	}
 	if !bytes.Equal(inflate(t, stream, len(want)), want) {
@@ -69,15 +82,15 @@ func TestForget(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	data := sample(rng, 5000)
 	var w Writer
-	before := w.Append(nil, data, 1, 2)
-	if w.Forget(); len(w.Append(nil, data, 1, 2)) != len(before) {
+	before := w.chunk(nil, data, 1, efforts[3])
+	if w.Forget(); len(w.chunk(nil, data, 1, efforts[3])) != len(before) {
 		t.Error("the chunk after Forget differs")
 	}
 	w.Forget()
-	if chunk := w.Append(nil, data, 1, 2); !bytes.Equal(inflate(t, chunk, len(data)), data) {
+	if chunk := w.chunk(nil, data, 1, efforts[3]); !bytes.Equal(inflate(t, chunk, len(data)), data) {
 		t.Error("the data differ")
 	}
-	if again := w.Append(nil, data, 1, 2); len(again) > 100 {
+	if again := w.chunk(nil, data, 1, efforts[3]); len(again) > 100 {
 		t.Errorf("a repetition takes %d bytes", len(again))
 	}
 }
@@ -90,7 +103,7 @@ func TestPositionsWrap(t *testing.T) {
 	var stream, want []byte
 	for range 40 {
 		data := sample(rng, 40000)
-		stream = w.Append(stream, data, 3, 2)
+		stream = w.chunk(stream, data, 3, efforts[2])
 		want = append(want, data...)
 	}
 	if !bytes.Equal(inflate(t, stream, len(want)), want) {
@@ -128,17 +141,17 @@ func TestHuffmanLimit(t *testing.T) {
 	}
 }
 
-func TestAppendDoesNotAllocate(t *testing.T) {
+func TestNoAllocation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var w Writer
 	data := sample(rng, 50000)
-	dst := w.Append(nil, data, 3, 2)
-	if n := testing.AllocsPerRun(50, func() { dst = w.Append(dst[:0], data, 3, 2) }); n > 0 {
+	dst := w.chunk(nil, data, 3, efforts[2])
+	if n := testing.AllocsPerRun(50, func() { dst = w.chunk(dst[:0], data, 3, efforts[2]) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-func FuzzAppend(f *testing.F) {
+func FuzzChunks(f *testing.F) {
 	f.Add([]byte("a rose is a rose is a rose"), uint8(1), uint8(2), uint8(9))
 	f.Add(bytes.Repeat([]byte{1, 2, 3}, 400), uint8(3), uint8(1), uint8(0))
 	f.Add(make([]byte, 70000), uint8(4), uint8(6), uint8(200))
@@ -148,8 +161,8 @@ func FuzzAppend(f *testing.F) {
 		}
 		var w Writer
 		k := int(cut) * len(data) / 256
-		stream := w.Append(nil, data[:k], 1+int(unit%4), int(level%10))
-		stream = w.Append(stream, data[k:], 1+int(unit%4), int(level%10))
+		stream := w.chunk(nil, data[:k], 1+int(unit%4), efforts[int(level)%len(efforts)])
+		stream = w.chunk(stream, data[k:], 1+int(unit/4%4), efforts[int(level)/8%len(efforts)])
 		if !bytes.Equal(inflate(t, stream, len(data)), data) {
 			t.Fatal("the data differ")
 		}
