@@ -8,7 +8,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 FUZZTIME := 30s
 
-.PHONY: help try build test race lint fuzz bench clean
+.PHONY: help try assets build test race lint fuzz bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,7 +18,10 @@ try: ## install what is missing, build, open a computer, drive it, write try.png
 	$(MAKE) build
 	bin/computer-use-mcp try
 
-build: ## build both binaries into bin/
+assets: ## fetch the part of the viewer page that is not ours, noVNC
+	scripts/fetch-novnc
+
+build: assets ## build both binaries into bin/
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 test: ## install what the tests need and run them all
@@ -28,6 +31,7 @@ test: ## install what the tests need and run them all
 
 race: ## run the tests under the race detector
 	scripts/install test
+	$(MAKE) assets
 	CGO_ENABLED=1 go test -race -short -count=1 -timeout 20m ./...
 
 lint: ## format, vet, static analysis, shell scripts, known vulnerabilities
