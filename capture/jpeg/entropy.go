@@ -3,6 +3,7 @@ package jpeg
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // A word is what is written for one coefficient: up to 26 bits, the Huffman code
@@ -106,9 +107,7 @@ type entropy struct {
 // write appends a block of the component. One loop with one place that adds bits
 // keeps the accumulator in registers.
 func (e *entropy) write(b *block, component int, c *codes) {
-	if cap(e.out)-len(e.out) < maxBlock {
-		e.out = append(e.out, make([]byte, maxBlock+cap(e.out)/2)...)[:len(e.out)]
-	}
+	e.out = slices.Grow(e.out, maxBlock)
 	buf, at := e.out[:cap(e.out)], len(e.out)
 	acc, n := e.acc, e.n
 

@@ -20,9 +20,11 @@ func (e *encoder) appendHeader(dst []byte, width, height int) []byte {
 
 	tables := min(g.components, 2) // luminance and chrominance, of each kind
 	dst = append(dst, 0xff, markerDQT, 0, byte(2+65*tables))
-	for i := range tables {
-		dst = append(dst, byte(i))
-		dst = append(dst, e.quant[i].steps[:]...)
+	dst = append(dst, 0)
+	dst = append(dst, e.quant.luma.steps[:]...)
+	if tables == 2 {
+		dst = append(dst, 1)
+		dst = append(dst, e.quant.chroma.steps[:]...)
 	}
 
 	dst = append(dst, 0xff, markerSOF0, 0, byte(8+3*g.components), 8,

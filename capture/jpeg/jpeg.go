@@ -8,7 +8,10 @@
 // AVX2 versions that give the same bits as the Go ones.
 package jpeg
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Chroma says how much of the colour resolution is kept.
 type Chroma int
@@ -46,11 +49,10 @@ var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // encoder holds the working memory of one picture at a time.
 type encoder struct {
-	quality  int // of the quantisers; 0 before the first picture
-	quant    [2]quantiser
+	geometry geometry
+	quant    *quantisers
 	planes   planes
 	blocks   [3][]block // coefficients of a strip, by component
-	geometry geometry
 }
 
 // geometry is how the parts of a picture of some width lie in a strip.
@@ -83,12 +85,7 @@ func newGeometry(width int, chroma Chroma) geometry {
 }
 
 func (e *encoder) encode(dst []byte, pix []uint32, stride, width, height int, opt Options) []byte {
-	quality := min(max(opt.Quality, 1), 100)
-	if quality != e.quality {
-		e.quality = quality
-		e.quant[0].set(&lumaTable, quality)
-		e.quant[1].set(&chromaTable, quality)
-	}
+	e.quant = quantisersFor(min(max(opt.Quality, 1), 100))
 	g := newGeometry(width, opt.Chroma)
 	e.geometry = g
 	e.planes.resize(g)
@@ -113,11 +110,11 @@ func (e *encoder) transformStrip() {
 	g := &e.geometry
 	for row := range g.v {
 		plane := e.planes.y[row*8*g.lumaStride*8:]
-		transform(e.blocks[0][row*g.lumaStride:][:g.lumaStride], plane, &e.quant[0])
+		transform(e.blocks[0][row*g.lumaStride:][:g.lumaStride], plane, &e.quant.luma)
 	}
 	if g.components == 3 {
-		transform(e.blocks[1], e.planes.cb, &e.quant[1])
-		transform(e.blocks[2], e.planes.cr, &e.quant[1])
+		transform(e.blocks[1], e.planes.cb, &e.quant.chroma)
+		transform(e.blocks[2], e.planes.cr, &e.quant.chroma)
 	}
 }
 
@@ -134,6 +131,23 @@ func (e *encoder) writeStrip(bits *entropy) {
 			bits.write(&e.blocks[i][column], i, chromaCodes)
 		}
 	}
+}
+
+// quantisers are those of one quality. They never change.
+type quantisers struct{ luma, chroma quantiser }
+
+// made holds the quantisers of the qualities that were asked for, by quality.
+var made [101]atomic.Pointer[quantisers]
+
+func quantisersFor(quality int) *quantisers {
+	q := made[quality].Load()
+	if q == nil {
+		q = new(quantisers)
+		q.luma.set(&lumaTable, quality)
+		q.chroma.set(&chromaTable, quality)
+		made[quality].Store(q)
+	}
+	return q
 }
 
 // grow returns s with length n; what it held does not matter.

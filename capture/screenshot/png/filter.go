@@ -71,6 +71,9 @@ func chooseFilter(row, up []uint32) (filter byte, cost int) {
 	var none, sub, above int
 	for i, p := range row {
 		u := up[i]
+		if (p^left)|(p^u) == 0 {
+			continue // by far the most frequent case costs one branch and no bits
+		}
 		if p != left {
 			sub += residualBits(subtract(p, left))
 			none += edgeBits
