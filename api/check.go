@@ -294,6 +294,21 @@ func (r WaitRequest) Check() error {
 	return nil
 }
 
+// Check returns an Error of CodeBadRequest when the reason or the time is outside its
+// range.
+func (r HumanRequest) Check() error {
+	if n := utf8.RuneCountInString(strings.TrimSpace(r.Reason)); n < 1 || n > MaxReason {
+		return badRequest("The reason has %d characters; it must have 1 to %d.", n, MaxReason).
+			WithFix("Say in a sentence or two what the person should do.")
+	}
+	if r.TimeoutMS != nil {
+		if err := inRange("timeout_ms", *r.TimeoutMS, 0, MaxHumanTimeout.Milliseconds()); err != nil {
+			return sentence(err)
+		}
+	}
+	return nil
+}
+
 // maxIgnored is how many regions an agent may have left out.
 const maxIgnored = 32
 

@@ -109,6 +109,7 @@ func (b *batch) step(ctx context.Context, i int, holder Holder) error {
 	if err != nil {
 		return err
 	}
+	b.desktop.acts(p.Kind)
 	base := settle.Look(screen.Frame(), nil)
 	if err := b.session.perform(ctx, b.desktop, holder, p); err != nil {
 		return err

@@ -21,15 +21,18 @@ const releaseTimeout = 2 * time.Second
 type Desktop struct {
 	Screen  Screen
 	Title   string         // of its session
+	Started time.Time      // when its session started
 	Control *control.Lease // between the session and people
 
 	table    *Table
 	done     chan struct{}
 	programs programs // started on it
 
-	session  *Session // nil once it has ended; guarded by table.mu
-	watchers int      // guarded by table.mu
-	closing  bool     // guarded by table.mu
+	session  *Session  // nil once it has ended; guarded by table.mu
+	watchers int       // guarded by table.mu
+	closing  bool      // guarded by table.mu
+	action   string    // the kind of the last action; guarded by table.mu
+	actedAt  time.Time // when it began; guarded by table.mu
 
 	// A batch holds inputMu while it runs.
 	inputMu sync.Mutex
@@ -38,7 +41,7 @@ type Desktop struct {
 }
 
 func newDesktop(t *Table, s *Session, screen Screen) *Desktop {
-	d := &Desktop{Screen: screen, Title: s.title, table: t, session: s, done: make(chan struct{})}
+	d := &Desktop{Screen: screen, Title: s.title, Started: s.startedAt, table: t, session: s, done: make(chan struct{})}
 	d.Control = control.New(control.Hooks{Release: d.releaseInput, Changed: t.changed})
 	return d
 }
@@ -67,6 +70,22 @@ func (d *Desktop) Watchers() int {
 	d.table.mu.Lock()
 	defer d.table.mu.Unlock()
 	return d.watchers
+}
+
+// LastAction returns the kind of the session's last action and when it began; zero when
+// it has not acted.
+func (d *Desktop) LastAction() (kind string, at time.Time) {
+	d.table.mu.Lock()
+	defer d.table.mu.Unlock()
+	return d.action, d.actedAt
+}
+
+// acts notes that an action begins.
+func (d *Desktop) acts(kind string) {
+	d.table.mu.Lock()
+	d.action, d.actedAt = kind, time.Now()
+	d.table.mu.Unlock()
+	d.table.changed()
 }
 
 // Watch counts one more watcher until leave is called. A watched session does not

@@ -89,6 +89,13 @@ func (s *Session) ID() string { return s.id }
 // Title returns what the session is for, 1 to 80 characters.
 func (s *Session) Title() string { return s.title }
 
+// Desktop returns the session's desktop, nil while it has none.
+func (s *Session) Desktop() *Desktop {
+	s.table.mu.Lock()
+	defer s.table.mu.Unlock()
+	return s.desktop
+}
+
 // Begin marks the start of a call. The context that it returns also ends with the
 // session, and done must be called at the end of the call: until then the session
 // does not idle. The error is the one that the call answers with when the session
@@ -140,18 +147,15 @@ func (s *Session) inTurn(ctx context.Context, f func(context.Context, *Desktop) 
 // open returns the session's desktop and opens it if there is none. The caller has
 // its turn, so no other call does the same.
 func (s *Session) open(ctx context.Context) (*Desktop, error) {
-	t := s.table
-	t.mu.Lock()
-	d := s.desktop
-	t.mu.Unlock()
-	if d != nil {
+	if d := s.Desktop(); d != nil {
 		return d, nil
 	}
+	t := s.table
 	screen, err := t.cfg.Open(ctx, s.settings.width, s.settings.height)
 	if err != nil {
 		return nil, err
 	}
-	d = newDesktop(t, s, screen)
+	d := newDesktop(t, s, screen)
 	t.mu.Lock()
 	s.desktop = d
 	t.desktops[screen.Number()] = d

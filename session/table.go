@@ -176,10 +176,7 @@ func (t *Table) endSession(s *Session, why string) {
 
 	leave, _ := s.turns.enter(context.Background())
 	defer leave()
-	t.mu.Lock()
-	d := s.desktop
-	t.mu.Unlock()
-	if d != nil {
+	if d := s.Desktop(); d != nil {
 		d.sessionEnded()
 	}
 }

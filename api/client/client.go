@@ -118,6 +118,12 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	return err
 }
 
+// RequestHuman asks a person to take over and waits for the answer. progress may be nil.
+func (c *Client) RequestHuman(ctx context.Context, session string, r api.HumanRequest, progress func(api.Progress)) (h api.HumanResult, images []Image, err error) {
+	images, err = c.Do(ctx, Request{Route: api.RouteHuman, Path: id(session), Body: r, Progress: progress}, &h)
+	return h, images, err
+}
+
 func id(session string) map[string]string { return map[string]string{"id": session} }
 
 // call is Do for a route without images.

@@ -42,6 +42,7 @@ var routes = []route{
 	{api.RouteAct, token, mixed, (*Daemon).act},
 	{api.RouteWait, token, mixed, (*Daemon).wait},
 	{api.RouteConfigure, token, plain, (*Daemon).configure},
+	{api.RouteHuman, token, mixed, (*Daemon).human},
 	{api.RouteShutdown, token, plain, (*Daemon).shutdown},
 	{"/", token, plain, (*Daemon).unknown},
 }
@@ -159,6 +160,17 @@ func (d *Daemon) configure(c *call) (any, error) {
 		return nil, err
 	}
 	return s.Configure(c.r.Context(), r)
+}
+
+func (d *Daemon) human(c *call) (any, error) {
+	var r api.HumanRequest
+	s, err := d.session(c, &r)
+	if err != nil {
+		return nil, err
+	}
+	result, images, err := s.RequestHuman(c.r.Context(), r, c.progress)
+	c.images = images
+	return result, err
 }
 
 func (d *Daemon) shutdown(*call) (any, error) {

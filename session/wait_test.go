@@ -1,0 +1,184 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"image"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/display/x11"
+)
+
+func wait(t *testing.T, s *Session, request string) api.WaitResult {
+	t.Helper()
+	var r api.WaitRequest
+	if err := json.Unmarshal([]byte(request), &r); err != nil {
+		t.Fatal(err)
+	}
+	result, _, err := s.Wait(t.Context(), r)
+	if err != nil {
+		t.Fatalf("%s: %v", request, err)
+	}
+	return result
+}
+
+func TestWaitStill(t *testing.T) {
+	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
+		if r := wait(t, s, `{}`); !r.Met || r.WaitedMS != 500 {
+			t.Errorf("a still screen: %+v", r)
+		}
+		// A bar that moves for two seconds. After an action that would be left alone;
+		// here it is what is waited for.
+		go func() {
+			for i := range 20 {
+				time.Sleep(100 * time.Millisecond)
+				screen.paint(image.Rect(0, 0, 16*(i+1), 16), uint32(i+1))
+			}
+		}()
+		if r := wait(t, s, `{"for":"still"}`); !r.Met || r.WaitedMS != 2500 {
+			t.Errorf("a bar: %+v", r)
+		}
+		// Elsewhere the screen is still, and time runs out where it is not.
+		stop := make(chan struct{})
+		go func() {
+			for c := uint32(1); ; c++ {
+				select {
+				case <-stop:
+					return
+				case <-time.After(100 * time.Millisecond):
+					screen.paint(image.Rect(0, 0, 64, 64), c)
+				}
+			}
+		}()
+		if r := wait(t, s, `{"region":{"x":100,"y":100,"width":50,"height":50}}`); !r.Met || r.WaitedMS != 500 {
+			t.Errorf("elsewhere: %+v", r)
+		}
+		if r := wait(t, s, `{"region":{"x":60,"y":60,"width":50,"height":50},"timeout_ms":3000}`); !r.Met || r.WaitedMS != 500 {
+			// Only one cell of the region moves, which counts for nothing.
+			t.Errorf("one cell: %+v", r)
+		}
+		if r := wait(t, s, `{"timeout_ms":3000}`); r.Met || r.WaitedMS != 3000 || r.Frame.Width != 320 {
+			t.Errorf("a screen that does not rest: %+v", r)
+		}
+		close(stop)
+	})
+}
+
+func TestWaitChange(t *testing.T) {
+	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
+		time.AfterFunc(time.Second, func() { screen.paint(image.Rect(0, 0, 8, 8), 1) })
+		time.AfterFunc(2*time.Second, func() { screen.paint(image.Rect(200, 200, 201, 201), 1) })
+		if r := wait(t, s, `{"for":"change","region":{"x":200,"y":200,"width":5,"height":5}}`); !r.Met || r.WaitedMS != 2000 {
+			t.Errorf("%+v", r)
+		}
+		if r := wait(t, s, `{"for":"change","timeout_ms":700}`); r.Met || r.WaitedMS != 700 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestWaitWindow(t *testing.T) {
+	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
+		time.AfterFunc(1100*time.Millisecond, func() {
+			screen.mu.Lock()
+			defer screen.mu.Unlock()
+			screen.windows = []x11.Window{{ID: 1, Title: "Save As - Editor", Hidden: true}}
+		})
+		if r := wait(t, s, `{"for":"window","title":"save as"}`); !r.Met || r.WaitedMS != 1500 {
+			t.Errorf("%+v", r)
+		}
+		if r := wait(t, s, `{"for":"window","title":"print","timeout_ms":0}`); r.Met {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestWaitFileAndPort(t *testing.T) {
+	table, _ := newTable(t)
+	table.cfg.Programs.Home = t.TempDir()
+	s := start(t, table, nil)
+	defer table.End(s.ID())
+	for _, path := range []string{"~/report.pdf", "report.pdf", filepath.Join(table.cfg.Programs.Home, "report.pdf")} {
+		request := fmt.Sprintf(`{"for":"file","path":%q,"timeout_ms":0}`, path)
+		if r := wait(t, s, request); r.Met {
+			t.Errorf("%s is there too early", path)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(table.cfg.Programs.Home, "report.pdf"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"~/report.pdf", "report.pdf", filepath.Join(table.cfg.Programs.Home, "report.pdf")} {
+		if r := wait(t, s, fmt.Sprintf(`{"for":"file","path":%q}`, path)); !r.Met {
+			t.Errorf("%s is not found", path)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	if r := wait(t, s, fmt.Sprintf(`{"for":"port","port":%d}`, port)); !r.Met {
+		t.Error("an open port is not found")
+	}
+	l.Close()
+	if r := wait(t, s, fmt.Sprintf(`{"for":"port","port":%d,"timeout_ms":1}`, port)); r.Met {
+		t.Error("a closed port is found")
+	}
+}
+
+func TestWaitRefuses(t *testing.T) {
+	table, screens := newTable(t)
+	s := start(t, table, nil)
+	for _, r := range []api.WaitRequest{
+		{For: "ever"}, {For: "window"}, {Title: "x"}, {For: "file", Title: "x"}, {For: "port", Port: 70000}, {For: "port"},
+		{TimeoutMS: ptr(int64(300_001))}, {Region: &api.Region{}}, {For: "file", Path: "x", Region: &api.Region{Width: 1, Height: 1}},
+	} {
+		_, _, err := s.Wait(t.Context(), r)
+		wantCode(t, err, api.CodeBadRequest)
+	}
+	if len(screens.screens) != 0 {
+		t.Error("a screen was opened")
+	}
+}
+
+func TestConfigure(t *testing.T) {
+	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
+		got, err := s.Configure(t.Context(), api.ConfigureRequest{
+			QuietMS: ptr(int64(300)), MaxWaitMS: ptr(int64(2000)), IgnoreRegions: &[]api.Region{{X: 0, Y: 0, Width: 64, Height: 64}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.QuietMS != 300 || got.MaxWaitMS != 2000 || got.ReactMS != 300 || len(got.IgnoreRegions) != 1 ||
+			!slices.Equal(got.Pinned, []string{"quiet_ms", "max_wait_ms", "ignore_regions"}) {
+			t.Errorf("%+v", got)
+		}
+		// What is ignored is no reaction, and what is pinned is used.
+		reactAfter(screen, 10*time.Millisecond) // inside the ignored region
+		result, _ := act(t, s, `{"actions":[{"kind":"click","x":1,"y":1}]}`)
+		if result.Steps[0].Verdict != api.VerdictNoReaction || result.Settle.QuietMS != 300 {
+			t.Errorf("%+v", result.Steps)
+		}
+		got, err = s.Configure(t.Context(), api.ConfigureRequest{IgnoreRegions: &[]api.Region{}})
+		if err != nil || len(got.IgnoreRegions) != 0 || got.QuietMS != 300 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		for _, r := range []api.ConfigureRequest{
+			{QuietMS: ptr(int64(10))}, {MaxWaitMS: ptr(int64(1 << 60))}, {ReactMS: ptr(int64(-1))},
+			{IgnoreRegions: &[]api.Region{{Width: 0, Height: 1}}},
+			{QuietMS: ptr(int64(100)), IgnoreRegions: &[]api.Region{{X: -1, Width: 1, Height: 1}}},
+		} {
+			_, err := s.Configure(t.Context(), r)
+			wantCode(t, err, api.CodeBadRequest)
+		}
+		if got, _ := s.Configure(t.Context(), api.ConfigureRequest{}); got.QuietMS != 300 {
+			t.Errorf("a refused call changed %+v", got)
+		}
+	})
+}
