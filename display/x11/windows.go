@@ -2,16 +2,13 @@ package x11
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/jezek/xgb"
 	"github.com/jezek/xgb/xproto"
 )
 
@@ -28,73 +25,6 @@ type Window struct {
 	Rect    image.Rectangle // with its frame, in screen pixels; may reach off the screen
 	Focused bool
 	Hidden  bool // minimised or on another workspace
-}
-
-// WaitWindowManager returns when a window manager has taken over the screen: when
-// it has set _NET_SUPPORTING_WM_CHECK (EWMH 1.5, Root Window Properties) to a
-// window that exists. A killed one leaves the property behind, but not the window.
-func (c *Conn) WaitWindowManager(ctx context.Context) error {
-	return c.waitRoot(ctx, c.hasWindowManager)
-}
-
-// waitRoot calls met now and after every change of a property of the root window
-// or of the order of the windows in it, until it returns true or an error, or ctx
-// ends.
-func (c *Conn) waitRoot(ctx context.Context, met func() (bool, error)) error {
-	changed := make(chan struct{}, 1)
-	stop := c.listen(func(ev xgb.Event) {
-		switch ev.(type) {
-		case xproto.PropertyNotifyEvent, xproto.ConfigureNotifyEvent:
-			select {
-			case changed <- struct{}{}:
-			default:
-			}
-		}
-	})
-	defer stop()
-	mask := uint32(xproto.EventMaskPropertyChange | xproto.EventMaskSubstructureNotify)
-	xproto.ChangeWindowAttributes(c.x, c.root, xproto.CwEventMask, []uint32{mask})
-	for {
-		if ok, err := met(); ok || err != nil {
-			return err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-c.done:
-			return ErrClosed
-		}
-	}
-}
-
-func (c *Conn) hasWindowManager() (bool, error) {
-	onRoot, err := c.windowProperty(c.root, "_NET_SUPPORTING_WM_CHECK")
-	if onRoot == 0 || err != nil {
-		return false, err
-	}
-	onChild, err := c.windowProperty(onRoot, "_NET_SUPPORTING_WM_CHECK")
-	if errors.Is(err, ErrNoWindow) {
-		return false, nil
-	}
-	return onChild == onRoot, err
-}
-
-// windowProperty returns a property that holds one window, 0 if it is not set.
-func (c *Conn) windowProperty(w xproto.Window, name string) (xproto.Window, error) {
-	atom, err := c.atom(name)
-	if err != nil {
-		return 0, err
-	}
-	reply, err := xproto.GetProperty(c.x, false, w, atom, xproto.AtomWindow, 0, 1).Reply()
-	if err != nil {
-		return 0, windowFailed("read "+name, err)
-	}
-	ids := words(reply)
-	if len(ids) == 0 {
-		return 0, nil
-	}
-	return xproto.Window(ids[0]), nil
 }
 
 // windowFailed is failed for requests that name a window.
@@ -236,42 +166,42 @@ func (c *Conn) framed(ids []uint32) ([]client, error) {
 
 // questions are the requests about one window that are on their way.
 type questions struct {
-	place   xproto.GetGeometryCookie
-	name    xproto.GetPropertyCookie
-	oldName xproto.GetPropertyCookie
-	class   xproto.GetPropertyCookie
-	state   xproto.GetPropertyCookie
+	attributes xproto.GetWindowAttributesCookie
+	place      xproto.GetGeometryCookie
+	name       xproto.GetPropertyCookie
+	oldName    xproto.GetPropertyCookie
+	class      xproto.GetPropertyCookie
 }
 
 // describe looks at windows, given from the bottom up. All questions are sent
 // before the first answer is awaited, so it costs one round trip. A window that
 // has gone meanwhile is left out.
 func (c *Conn) describe(clients []client, active xproto.Window) ([]Window, error) {
-	atoms := make(map[string]xproto.Atom)
-	for _, name := range []string{"_NET_WM_NAME", "UTF8_STRING", "_NET_WM_STATE", "_NET_WM_STATE_HIDDEN"} {
-		a, err := c.atom(name)
-		if err != nil {
-			return nil, err
-		}
-		atoms[name] = a
+	netName, err := c.atom("_NET_WM_NAME")
+	if err != nil {
+		return nil, err
+	}
+	utf8String, err := c.atom("UTF8_STRING")
+	if err != nil {
+		return nil, err
 	}
 	asked := make([]questions, len(clients))
 	for i, w := range clients {
-		property := func(name, kind xproto.Atom, length uint32) xproto.GetPropertyCookie {
-			return xproto.GetProperty(c.x, false, w.id, name, kind, 0, length)
+		property := func(name, kind xproto.Atom) xproto.GetPropertyCookie {
+			return xproto.GetProperty(c.x, false, w.id, name, kind, 0, maxText)
 		}
 		asked[i] = questions{
-			place:   xproto.GetGeometry(c.x, xproto.Drawable(w.frame)),
-			name:    property(atoms["_NET_WM_NAME"], atoms["UTF8_STRING"], maxText),
-			oldName: property(xproto.AtomWmName, xproto.GetPropertyTypeAny, maxText),
-			class:   property(xproto.AtomWmClass, xproto.AtomString, maxText),
-			state:   property(atoms["_NET_WM_STATE"], xproto.AtomAtom, 32),
+			attributes: xproto.GetWindowAttributes(c.x, w.id),
+			place:      xproto.GetGeometry(c.x, xproto.Drawable(w.frame)),
+			name:       property(netName, utf8String),
+			oldName:    property(xproto.AtomWmName, xproto.GetPropertyTypeAny),
+			class:      property(xproto.AtomWmClass, xproto.AtomString),
 		}
 	}
 	windows := make([]Window, 0, len(clients))
 	for i := len(clients) - 1; i >= 0; i-- {
-		w, err := asked[i].answer(atoms["_NET_WM_STATE_HIDDEN"])
-		if errors.Is(err, ErrNoWindow) {
+		w, err := asked[i].answer()
+		if err = windowFailed("look at a window", err); errors.Is(err, ErrNoWindow) {
 			continue
 		}
 		if err != nil {
@@ -284,29 +214,33 @@ func (c *Conn) describe(clients []client, active xproto.Window) ([]Window, error
 	return windows, nil
 }
 
-func (q *questions) answer(hidden xproto.Atom) (Window, error) {
-	const act = "look at a window"
+func (q *questions) answer() (Window, error) {
+	attributes, err := q.attributes.Reply()
+	if err != nil {
+		return Window{}, err
+	}
 	place, err := q.place.Reply()
 	if err != nil {
-		return Window{}, windowFailed(act, err)
+		return Window{}, err
 	}
-	var replies [4]*xproto.GetPropertyReply
-	for i, cookie := range []xproto.GetPropertyCookie{q.name, q.oldName, q.class, q.state} {
-		if replies[i], err = cookie.Reply(); err != nil {
-			return Window{}, windowFailed(act, err)
+	var text [3][]byte
+	for i, cookie := range []xproto.GetPropertyCookie{q.name, q.oldName, q.class} {
+		reply, err := cookie.Reply()
+		if err != nil {
+			return Window{}, err
 		}
+		text[i] = reply.Value
 	}
-	name, oldName, class, state := replies[0], replies[1], replies[2], words(replies[3])
+	name, oldName, class := text[0], text[1], text[2]
 
-	w := Window{Title: string(name.Value), Class: classOf(class.Value)}
+	w := Window{Title: string(name), Class: classOf(class), Hidden: attributes.MapState != xproto.MapStateViewable}
 	if w.Title == "" {
-		w.Title = oldText(oldName.Value)
+		w.Title = oldText(oldName)
 	}
 	w.Title = strings.ToValidUTF8(w.Title, "\uFFFD")
 	// The size leaves the border out; the place is the border's corner.
 	x, y, border := int(place.X), int(place.Y), 2*int(place.BorderWidth)
 	w.Rect = image.Rect(x, y, x+int(place.Width)+border, y+int(place.Height)+border)
-	w.Hidden = slices.Contains(state, uint32(hidden))
 	return w, nil
 }
 
@@ -351,81 +285,4 @@ func latin1(b []byte) string {
 		runes[i] = rune(c)
 	}
 	return string(runes)
-}
-
-// raiseTime is how long Activate waits for a focused window to get on top, which it
-// may never do because another one is kept above all others.
-const raiseTime = 500 * time.Millisecond
-
-// Activate brings a window to the front, from another workspace or its icon if
-// need be, and gives it the keyboard. It returns when the window has the focus.
-func (c *Conn) Activate(ctx context.Context, id uint32) error {
-	w := xproto.Window(id)
-	if _, err := xproto.GetGeometry(c.x, xproto.Drawable(w)).Reply(); err != nil {
-		return windowFailed("activate a window", err)
-	}
-	managed, err := c.hasWindowManager()
-	if err != nil {
-		return err
-	}
-	if !managed {
-		xproto.ConfigureWindow(c.x, w, xproto.ConfigWindowStackMode, []uint32{xproto.StackModeAbove})
-		err := xproto.SetInputFocusChecked(c.x, xproto.InputFocusPointerRoot, w, xproto.TimeCurrentTime).Check()
-		return windowFailed("activate a window", err)
-	}
-	// The wish is sent only if it changes something, and awaited: one still on its
-	// way when we return could undo what the next call asks for.
-	focused, onTop, err := c.standing(w)
-	if err != nil || focused && onTop {
-		return err
-	}
-	if err := c.askToActivate(w); err != nil {
-		return err
-	}
-	err = c.waitRoot(ctx, func() (bool, error) {
-		focused, onTop, err = c.standing(w)
-		return focused, err
-	})
-	if err != nil || onTop {
-		return err
-	}
-	short, cancel := context.WithTimeout(ctx, raiseTime)
-	defer cancel()
-	err = c.waitRoot(short, func() (bool, error) {
-		_, onTop, err = c.standing(w)
-		return onTop, err
-	})
-	if errors.Is(err, context.DeadlineExceeded) {
-		return ctx.Err()
-	}
-	return err
-}
-
-// standing reports whether a window has the keyboard and whether it is above all
-// others.
-func (c *Conn) standing(w xproto.Window) (focused, onTop bool, err error) {
-	clients, active, err := c.clients()
-	return active == w, len(clients) > 0 && clients[len(clients)-1].id == w, err
-}
-
-func (c *Conn) askToActivate(w xproto.Window) error {
-	atom, err := c.atom("_NET_ACTIVE_WINDOW")
-	if err != nil {
-		return err
-	}
-	const fromPager = 2 // EWMH: a direct wish of the user, which no focus rule overrides
-	message := xproto.ClientMessageEvent{
-		Format: 32, Window: w, Type: atom,
-		Data: xproto.ClientMessageDataUnionData32New([]uint32{fromPager, xproto.TimeCurrentTime, 0, 0, 0}),
-	}
-	mask := uint32(xproto.EventMaskSubstructureRedirect | xproto.EventMaskSubstructureNotify)
-	xproto.SendEvent(c.x, false, c.root, mask, string(message.Bytes()))
-	return nil
-}
-
-// PaintRoot makes the background of the screen one colour, 0x00RRGGBB, for as
-// long as the X server runs.
-func (c *Conn) PaintRoot(colour uint32) error {
-	xproto.ChangeWindowAttributes(c.x, c.root, xproto.CwBackPixel, []uint32{colour})
-	return failed("paint the background", xproto.ClearAreaChecked(c.x, false, c.root, 0, 0, 0, 0).Check())
 }
