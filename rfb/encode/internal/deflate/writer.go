@@ -133,8 +133,8 @@ func (w *Writer) matchFirst(start, end, unit int) int {
 		i += length
 		lit = i
 	}
-	if i > last && end == len(src) {
-		i = len(src)
+	if i > last {
+		i = len(src) // too little is left to look for matches
 	}
 	w.seqs = append(seqs, sequence{uint32(i - lit), noMatch})
 	return i
@@ -175,8 +175,8 @@ func (w *Writer) matchBest(start, end, unit int, effort Effort) int {
 		i += m.length
 		lit = i
 	}
-	if i > last && end == len(src) {
-		i = len(src)
+	if i > last {
+		i = len(src) // too little is left to look for matches
 	}
 	w.seqs = append(seqs, sequence{uint32(i - lit), noMatch})
 	return i

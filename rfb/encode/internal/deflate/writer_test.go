@@ -76,6 +76,23 @@ func TestChunks(t *testing.T) {
 	}
 }
 
+// TestBlockEnds ends blocks and data at every distance from each other.
+func TestBlockEnds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	data := sample(rng, blockSize+64)
+	for _, e := range efforts {
+		for n := blockSize - 20; n < blockSize+40; n++ {
+			var w Writer
+			w.Begin(nil)
+			w.Add(data[:n], 3, e)
+			w.Add(data[n:], 3, e)
+			if !bytes.Equal(inflate(t, w.End(), len(data)), data) {
+				t.Fatalf("the data differ after %d bytes", n)
+			}
+		}
+	}
+}
+
 // TestForget checks that a chunk after Forget can be read by who has seen nothing
 // or something else before.
 func TestForget(t *testing.T) {
