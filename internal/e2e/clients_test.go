@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
@@ -56,7 +57,8 @@ func TestInspector(t *testing.T) {
 	xvfbtest.Need(t, "node")
 	c := newComputer(t)
 	dir := t.TempDir()
-	env := append(c.env, "HOME="+dir, "MCP_INSPECTOR_DAEMON_DIR="+dir, "MCP_INSPECTOR_DAEMON_TOKEN=only-this-test")
+	env := append(c.env, "HOME="+dir, "MCP_INSPECTOR_DAEMON_DIR="+dir, "MCP_INSPECTOR_DAEMON_TOKEN=only-this-test",
+		"MCP_INSPECTOR_SECRET_STORE=memory")
 	inspect := func(program string, args ...string) map[string]any {
 		t.Helper()
 		cmd := exec.Command("clients/node_modules/.bin/"+program, args...)
@@ -74,14 +76,21 @@ func TestInspector(t *testing.T) {
 	}
 	do := func(args ...string) map[string]any {
 		t.Helper()
-		return inspect("mcpdo", append([]string{"--format", "json"}, args...)...)
+		return inspect("mcpdo", append([]string{"--format", "json", "--connection", "computer"}, args...)...)
 	}
 	t.Cleanup(func() { do("daemon", "stop") })
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
 			inspect("mcp-inspector", "--cli", binary, "--protocol-era", era, "--method", "tools/list", "--strict")
 
-			do("connect", "--era", era, "--transport", "stdio", binary)
+			connect := []string{"connect", "--era", era, "--transport", "stdio"}
+			for _, variable := range c.env {
+				// Its daemon starts the server, and not with this environment.
+				if strings.HasPrefix(variable, "COMPUTER_USE_") || strings.HasPrefix(variable, "XDG_") {
+					connect = append(connect, "-e", variable)
+				}
+			}
+			do(append(connect, binary)...)
 			if tools := do("tools/list")["tools"].([]any); len(tools) < 4 {
 				t.Errorf("%d tools", len(tools))
 			}
