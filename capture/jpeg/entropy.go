@@ -1,9 +1,9 @@
 package jpeg
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
-	"slices"
 )
 
 // A word is what is written for one coefficient: up to 26 bits, the Huffman code
@@ -92,23 +92,37 @@ func inZigzag(set uint64) uint64 {
 		t[4][uint8(set>>32)] | t[5][uint8(set>>40)] | t[6][uint8(set>>48)] | t[7][uint8(set>>56)]
 }
 
-// maxBlock is more than the bytes that a block can take: 64 words of 26 bits, a zero
-// after each byte, and what drain writes beyond the end.
-const maxBlock = 512
+// maxBlock is more than the bytes that a block can take, 64 words of 26 bits, and
+// what is written beyond them.
+const maxBlock = 256
 
-// entropy writes blocks as Huffman codes.
+// windowSize is a power of two, so that a mask keeps places inside the window.
+const windowSize = 1 << 13
+
+// entropy writes blocks as Huffman codes. They are collected in a window first,
+// because in the file a zero must follow each byte 0xff: looking for those later,
+// in bulk, leaves no branch for each code that a processor could not foresee.
 type entropy struct {
-	out  []byte
-	acc  uint64 // bits not yet written, in the low end; what is above them is garbage
-	n    uint   // how many, at most 36 between words
-	last [3]int // DC coefficient of the block before, by component
+	out    []byte
+	acc    uint64 // bits not yet in the window, in the low end; garbage above them
+	n      uint   // how many bits, at most 11 between blocks
+	last   [3]int // DC coefficient of the block before, by component
+	at     int    // bytes in the window
+	window [windowSize + 8]byte
+}
+
+// begin prepares for a picture whose data is appended to dst.
+func (e *entropy) begin(dst []byte) {
+	e.out, e.acc, e.n, e.last, e.at = dst, 0, 0, [3]int{}, 0
 }
 
 // write appends a block of the component. One loop with one place that adds bits
-// keeps the accumulator in registers.
+// keeps its variables in registers.
 func (e *entropy) write(b *block, component int, c *codes) {
-	e.out = slices.Grow(e.out, maxBlock)
-	buf, at := e.out[:cap(e.out)], len(e.out)
+	if e.at > windowSize-maxBlock {
+		e.flush()
+	}
+	window, at := &e.window, uint(e.at)
 	acc, n := e.acc, e.n
 
 	dc := int(b.coef[0])
@@ -117,26 +131,29 @@ func (e *entropy) write(b *block, component int, c *codes) {
 	w := c.dc[size(diff)&15] | tail(diff)
 
 	places := inZigzag(b.nonzero) &^ 1 // of coefficients that are still to be written
-	before := 0
+	next := 1                          // place after the last one that was written
 	for {
 		length := uint(w & (1<<lengthBits - 1))
 		acc = acc<<length | uint64(w>>lengthBits)
 		n += length
-		if n > 32 {
-			at = drain(buf, at, acc<<((64-n)&63), n/8)
-			n %= 8
-		}
+		// Write all bits there are, but count whole bytes only: the next word
+		// writes the rest again. The masks spare bounds checks.
+		at &= windowSize - 1
+		binary.BigEndian.PutUint64(window[at:at+8], acc<<((64-n)&63))
+		at += n / 8
+		n %= 8
 		if places == 0 {
 			break
 		}
+
 		z := bits.TrailingZeros64(places)
-		run := z - before - 1
+		run := z - next
 		if run > 15 {
 			w = c.sixteenZeros
-			before += 16
+			next += 16
 			continue
 		}
-		before = z
+		next = z + 1
 		places &= places - 1
 		value := int(b.coef[order[z&63]&63])
 		if uint(value+32) < 64 {
@@ -145,39 +162,38 @@ func (e *entropy) write(b *block, component int, c *codes) {
 			w = c.ac[(run<<4|size(value))&255] | tail(value)
 		}
 	}
-	if before != 63 {
-		length := uint(c.endOfBlock & (1<<lengthBits - 1))
+	if next < 64 {
+		length := uint(c.endOfBlock & (1<<lengthBits - 1)) // at most 4
 		acc = acc<<length | uint64(c.endOfBlock>>lengthBits)
 		n += length
 	}
-	e.out, e.acc, e.n = buf[:at], acc, n
+	e.at, e.acc, e.n = int(at), acc, n
 }
 
-// drain writes the n high bytes of v to buf at a place, each 0xff with a zero
-// after it, and returns the place after them.
-func drain(buf []byte, at int, v uint64, n uint) int {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
-	if (^v-ones)&v&high == 0 { // no byte of ^v is 0
-		binary.BigEndian.PutUint64(buf[at:], v)
-		return at + int(n)
-	}
-	for range n {
-		b := byte(v >> 56)
-		v <<= 8
-		buf[at] = b
-		at++
-		if b == 0xff {
-			buf[at] = 0
-			at++
+// flush moves the window's bytes to out, each 0xff with a zero after it.
+func (e *entropy) flush() {
+	rest := e.window[:e.at]
+	for {
+		i := bytes.IndexByte(rest, 0xff)
+		if i < 0 {
+			break
 		}
+		e.out = append(e.out, rest[:i+1]...)
+		e.out = append(e.out, 0)
+		rest = rest[i+1:]
 	}
-	return at
+	e.out = append(e.out, rest...)
+	e.at = 0
 }
 
-// finish writes the last bits, filled up with ones, and returns what was written.
+// finish writes the last bits, filled up with ones, and returns what was appended to.
 func (e *entropy) finish() []byte {
-	var last [16]byte
 	e.acc = e.acc<<7 | 0x7f
 	e.n += 7
-	return append(e.out, last[:drain(last[:], 0, e.acc<<(64-e.n), e.n/8)]...)
+	binary.BigEndian.PutUint64(e.window[e.at:], e.acc<<(64-e.n))
+	e.at += int(e.n / 8)
+	e.flush()
+	dst := e.out
+	e.out = nil // it is the caller's
+	return dst
 }

@@ -53,6 +53,7 @@ type encoder struct {
 	quant    *quantisers
 	planes   planes
 	blocks   [3][]block // coefficients of a strip, by component
+	entropy  entropy
 }
 
 // geometry is how the parts of a picture of some width lie in a strip.
@@ -94,15 +95,13 @@ func (e *encoder) encode(dst []byte, pix []uint32, stride, width, height int, op
 		e.blocks[i] = grow(e.blocks[i], g.chromaStride)
 	}
 
-	dst = e.appendHeader(dst, width, height)
-	bits := entropy{out: dst}
+	e.entropy.begin(e.appendHeader(dst, width, height))
 	for y := 0; y < height; y += 8 * g.v {
 		e.planes.fill(pix[y*stride:], stride, width, height-y, g)
 		e.transformStrip()
-		e.writeStrip(&bits)
+		e.writeStrip()
 	}
-	dst = bits.finish()
-	return append(dst, 0xff, markerEOI)
+	return append(e.entropy.finish(), 0xff, markerEOI)
 }
 
 // transformStrip turns the planes into blocks.
@@ -119,16 +118,16 @@ func (e *encoder) transformStrip() {
 }
 
 // writeStrip writes the blocks, MCU by MCU.
-func (e *encoder) writeStrip(bits *entropy) {
+func (e *encoder) writeStrip() {
 	g := &e.geometry
 	for column := range g.columns {
 		for row := range g.v {
 			for i := range g.h {
-				bits.write(&e.blocks[0][row*g.lumaStride+column*g.h+i], 0, lumaCodes)
+				e.entropy.write(&e.blocks[0][row*g.lumaStride+column*g.h+i], 0, lumaCodes)
 			}
 		}
 		for i := 1; i < g.components; i++ {
-			bits.write(&e.blocks[i][column], i, chromaCodes)
+			e.entropy.write(&e.blocks[i][column], i, chromaCodes)
 		}
 	}
 }
