@@ -13,7 +13,6 @@ const (
 	DefaultWait         = 350 * time.Millisecond // of wait
 	DefaultDragDuration = 300 * time.Millisecond // of drag
 	DefaultScroll       = 3                      // steps of scroll
-	DefaultSettle       = 300 * time.Millisecond // of a batch with a fixed wait
 )
 
 // shape says which fields a kind of action takes beside settle.

@@ -2,9 +2,9 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"image"
+	"strings"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -15,6 +15,10 @@ import (
 // stepPause is the time between two steps that do not wait for the screen: programs get
 // a moment to handle one event before the next.
 const stepPause = 30 * time.Millisecond
+
+// maxStepImages is how many bytes of images a batch collects before it leaves out those
+// of further steps: clients close the connection on answers that are too large.
+const maxStepImages = 4 << 20
 
 // Act runs a batch of actions and answers with the screen after it. The whole batch is
 // checked before anything runs. progress, which may be nil, is told before each step
@@ -40,6 +44,9 @@ func (s *Session) Act(ctx context.Context, r api.ActRequest, progress func(api.P
 		result.Steps, result.Stopped = b.steps, b.stopped
 		observation, closing, err := s.look(ctx, d, b.closingWish())
 		result.Observation = observation
+		if b.bytes >= maxStepImages {
+			result.Notes = append(result.Notes, "The images of some steps were left out because the answer would be too large; ask for smaller ones or fewer.")
+		}
 		images = append(b.images, closing...)
 		return err
 	})
@@ -57,6 +64,7 @@ type batch struct {
 	steps   []api.Step   // that ran
 	stopped *api.Stopped // why the others did not
 	images  []Image      // of the steps
+	bytes   int          // in images
 }
 
 // run runs the steps. What they pressed on purpose stays pressed when all is well.
@@ -209,16 +217,21 @@ func (b *batch) pause(ctx context.Context, out *api.Step, before frame.Stamp) er
 	return nil
 }
 
-// picture takes the image of one step.
+// picture takes the image of one step, while there is room for it.
 func (b *batch) picture(ctx context.Context, out *api.Step) error {
+	w := b.wish()
+	if b.bytes >= maxStepImages {
+		w.style = api.PictureNone
+	}
 	var o api.Observation
-	image, err := b.session.picture(ctx, b.desktop, b.wish(), &o)
+	image, err := b.session.picture(ctx, b.desktop, w, &o)
 	if err != nil {
 		return err
 	}
 	out.Image = &o.Image
 	if image != nil {
 		b.images = append(b.images, *image)
+		b.bytes += len(image.Data)
 	}
 	return nil
 }
@@ -238,21 +251,21 @@ func (b *batch) closingWish() wish {
 	return w
 }
 
-// failure words the error of the action at index i: what went wrong, and that those
-// before it were done.
+// failure words the error of the action at index i: what went wrong, and how much was
+// done before.
 func (b *batch) failure(ctx context.Context, i int, err error) error {
-	if ctx.Err() != nil {
-		return explain(ctx, err)
+	e := api.AsError(explain(ctx, err))
+	done := "nothing was done before it"
+	switch {
+	case i == 1:
+		done = "action 1 was done"
+	case i > 1:
+		done = fmt.Sprintf("actions 1 to %d were done", i)
 	}
-	e := api.Errorf(api.CodeScreenFailed, "%v", err).WithRetry()
-	if inner, ok := errors.AsType[*api.Error](err); ok {
-		e = inner
+	return &api.Error{
+		Code:      e.Code,
+		Message:   fmt.Sprintf("action %d (%s): %s; %s.", i+1, b.plan[i].Kind, strings.TrimSuffix(e.Message, "."), done),
+		Fix:       e.Fix,
+		Retryable: e.Retryable,
 	}
-	before := "nothing was done before it"
-	if i > 0 {
-		before = fmt.Sprintf("actions 1 to %d were done", i)
-	}
-	failed := api.Errorf(e.Code, "action %d (%s): %s; %s.", i+1, b.plan[i].Kind, trimDot(e.Message), before)
-	failed.Retryable = e.Retryable
-	return failed.WithFix("%s", or(e.Fix, "Keys and buttons were released. Observe before you go on."))
 }

@@ -18,17 +18,17 @@ var terminals = []string{"x-terminal-emulator", "xterm"}
 
 // match returns the window that an application name means: the topmost whose class is the
 // name, else whose class holds it, else whose title does. Case does not count.
-func match(windows []x11.Window, name string) (id uint32, ok bool) {
+func match(windows []x11.Window, name string) (w x11.Window, ok bool) {
 	for _, fits := range []func(x11.Window) bool{
 		func(w x11.Window) bool { return strings.EqualFold(w.Class, name) },
 		func(w x11.Window) bool { return containsFold(w.Class, name) },
 		func(w x11.Window) bool { return containsFold(w.Title, name) },
 	} {
 		if i := slices.IndexFunc(windows, fits); i >= 0 {
-			return windows[i].ID, true
+			return windows[i], true
 		}
 	}
-	return 0, false
+	return w, false
 }
 
 // find returns the command line of an application: one installed with a desktop entry, by

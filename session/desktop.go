@@ -41,7 +41,7 @@ type Desktop struct {
 }
 
 func newDesktop(t *Table, s *Session, screen Screen) *Desktop {
-	d := &Desktop{Screen: screen, Title: s.title, Started: s.startedAt, table: t, session: s, done: make(chan struct{})}
+	d := &Desktop{Screen: screen, Title: s.title, Started: s.startedAt, table: t, session: s, done: make(chan struct{}), programs: programs{tag: api.NewID()}}
 	d.Control = control.New(control.Hooks{Release: d.releaseInput, Changed: t.changed})
 	return d
 }

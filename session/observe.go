@@ -111,25 +111,24 @@ func (s *Session) picture(ctx context.Context, d *Desktop, w wish, o *api.Observ
 		return nil, err
 	}
 	now := time.Now()
-	var (
-		still *screenshot.Still
-		err   error
-	)
+	var show image.Rectangle
 	d.Screen.Frame().Read(func(v frame.View) {
 		o.Frame = api.Frame{ID: v.Stamp.Gen, Epoch: v.Stamp.Epoch, CapturedAt: now.UTC(), Width: v.Width, Height: v.Height}
 		o.Cursor = api.Point{X: v.Cursor.X, Y: v.Cursor.Y}
-		var show image.Rectangle
-		if o.Image, show = s.choose(v, w, now); o.Image.State == api.ImageSent {
-			still, err = screenshot.Copy(v, show, w.view.cursor)
-		}
+		o.Image, show = s.choose(v, w, now)
 	})
-	if err != nil || still == nil {
+	if o.Image.State != api.ImageSent {
+		return nil, nil
+	}
+	shot, err := screenshot.Take(d.Screen.Frame(), screenshot.Options{
+		Region: show, Cursor: w.view.cursor, MaxSide: w.view.maxSide, Format: w.view.format,
+	})
+	if err != nil {
 		return nil, regionError(err)
 	}
-	shot, err := still.Encode(screenshot.Options{MaxSide: w.view.maxSide, Format: w.view.format})
-	if err != nil {
-		return nil, err
-	}
+	// The screen may have changed since it was looked at; the picture decides.
+	o.Frame.ID, o.Frame.Epoch = shot.Stamp.Gen, shot.Stamp.Epoch
+	o.Cursor = api.Point{X: shot.Cursor.X, Y: shot.Cursor.Y}
 	i := &o.Image
 	i.Width, i.Height, i.Scale = shot.Width, shot.Height, shot.Scale
 	i.Format, i.Bytes = string(shot.Format), len(shot.Data)

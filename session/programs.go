@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/display"
 )
 
@@ -109,9 +107,6 @@ func (p *programs) stop(ctx context.Context) {
 
 // signal sends a signal to every process with the tag and returns how many there are.
 func (p *programs) signal(sig syscall.Signal) int {
-	if p.tag == "" {
-		return 0
-	}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0
@@ -167,66 +162,4 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.TrimSpace(strings.ToValidUTF8(string(t.data), "�"))
-}
-
-// focus brings the application's window to the front, or starts the application when it
-// has none and returns when its window is there.
-func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string) error {
-	before, err := d.Screen.Windows(ctx)
-	if err != nil {
-		return err
-	}
-	if id, ok := match(before, application); ok && uri == "" {
-		return d.Screen.Activate(ctx, id)
-	}
-	how := s.table.cfg.Programs
-	argv, err := how.find(d.Screen.Env(), application, uri)
-	if err != nil {
-		return err
-	}
-	if d.programs.tag == "" {
-		d.programs.tag = api.NewID()
-	}
-	run, err := d.programs.start(how, d.Screen, argv)
-	if err != nil {
-		return api.Errorf(api.CodeNotFound, "%s could not be started: %v.", application, err)
-	}
-	known := make(map[uint32]bool)
-	for _, w := range before {
-		known[w.ID] = true
-	}
-	limited, cancel := context.WithTimeout(ctx, api.MaxWait)
-	defer cancel()
-	for {
-		stamp := d.Screen.Frame().Stamp()
-		windows, err := d.Screen.Windows(ctx)
-		if err != nil {
-			return err
-		}
-		for _, w := range windows {
-			if !known[w.ID] && !w.Hidden {
-				return d.Screen.Activate(ctx, w.ID)
-			}
-		}
-		select {
-		case <-run.done:
-			if run.failed {
-				return fmt.Errorf("%s ended (%s) without a window: %s", run.name, run.state, run.output.String())
-			}
-			// A launcher that hands over to a running instance ends well and shows
-			// the window that was there.
-			if id, ok := match(windows, application); ok {
-				return d.Screen.Activate(ctx, id)
-			}
-		default:
-		}
-		if changeOr(limited, d.Screen.Frame(), stamp, poll) != nil {
-			break
-		}
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return api.Errorf(api.CodeTimeout, "%s was started, but no window of it has appeared within %v.", run.name, api.MaxWait).
-		WithFix("Wait for its window with computer_wait, then go on.")
 }

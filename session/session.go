@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -134,12 +133,13 @@ func (s *Session) inTurn(ctx context.Context, f func(context.Context, *Desktop) 
 		return explain(ctx, err)
 	}
 	defer leave()
+	seen := s.seen
 	d, err := s.open(ctx)
 	if err == nil {
 		err = f(ctx, d)
 	}
 	if err != nil || ctx.Err() != nil {
-		s.seen = seen{} // whatever the call has taken, its caller did not get it
+		s.seen = seen // whatever pictures were taken, the caller does not get them
 	}
 	return explain(ctx, err)
 }
@@ -222,13 +222,3 @@ func unknownError(id string) *api.Error {
 }
 
 func (s *Session) String() string { return fmt.Sprintf("session %s (%s)", s.id, s.title) }
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-// trimDot makes a sentence a part of another one.
-func trimDot(s string) string { return strings.TrimSuffix(s, ".") }

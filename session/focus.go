@@ -1,0 +1,88 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/display/x11"
+)
+
+// focus brings the application's window to the front, or starts the application when it
+// has none or is to open something, and returns when its window has the keyboard.
+func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string) error {
+	windows, err := d.Screen.Windows(ctx)
+	if err != nil {
+		return err
+	}
+	if w, ok := match(windows, application); ok && uri == "" {
+		if ok, err := activate(ctx, d.Screen, w); ok || err != nil {
+			return err
+		}
+	}
+	how := s.table.cfg.Programs
+	argv, err := how.find(d.Screen.Env(), application, uri)
+	if err != nil {
+		return err
+	}
+	run, err := d.programs.start(how, d.Screen, argv)
+	if err != nil {
+		return api.Errorf(api.CodeNotFound, "%s could not be started: %v.", application, err)
+	}
+	limited, cancel := context.WithTimeout(ctx, api.MaxWait)
+	defer cancel()
+	err = focusNew(limited, d.Screen, windows, application, run)
+	if limited.Err() != nil && ctx.Err() == nil {
+		return api.Errorf(api.CodeTimeout, "%s was started, but no window of it has appeared within %v.", run.name, api.MaxWait).
+			WithFix("Wait for its window with computer_wait, then go on.")
+	}
+	return err
+}
+
+// focusNew gives the keyboard to the first window that was not there before a program
+// was started.
+func focusNew(ctx context.Context, screen Screen, before []x11.Window, application string, run *program) error {
+	isNew := func(w x11.Window) bool {
+		return !w.Hidden && !slices.ContainsFunc(before, func(old x11.Window) bool { return old.ID == w.ID })
+	}
+	for {
+		stamp := screen.Frame().Stamp()
+		windows, err := screen.Windows(ctx)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(windows, isNew); i >= 0 {
+			if ok, err := activate(ctx, screen, windows[i]); ok || err != nil {
+				return err
+			}
+		}
+		select {
+		case <-run.done:
+			if run.failed {
+				return api.Errorf(api.CodeNotFound, "%s ended (%s) without a window: %s.", run.name, run.state, run.output.String())
+			}
+			// A launcher that hands over to a running instance ends well and shows a
+			// window that was there.
+			if w, ok := match(windows, application); ok {
+				if ok, err := activate(ctx, screen, w); ok || err != nil {
+					return err
+				}
+			}
+		default:
+		}
+		if err := changeOr(ctx, screen.Frame(), stamp, poll); err != nil {
+			return fmt.Errorf("wait for a window: %w", err)
+		}
+	}
+}
+
+// activate gives the keyboard to a window and reports false when it has just closed.
+func activate(ctx context.Context, screen Screen, w x11.Window) (bool, error) {
+	err := screen.Activate(ctx, w.ID)
+	if errors.Is(err, x11.ErrNoWindow) {
+		return false, nil
+	}
+	return err == nil, err
+}
