@@ -83,6 +83,7 @@ func serve(t testing.TB, cfg rfb.Config) net.Conn {
 // running is a connection and, when it has ended, the error of its Run.
 type running struct {
 	*rfb.Conn
+	stop  context.CancelFunc
 	ended chan struct{}
 	err   error
 }
@@ -90,8 +91,8 @@ type running struct {
 func serveConn(t testing.TB, cfg rfb.Config) (net.Conn, *running) {
 	t.Helper()
 	near, far := net.Pipe()
-	r := &running{Conn: rfb.NewConn(far, cfg), ended: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{Conn: rfb.NewConn(far, cfg), stop: cancel, ended: make(chan struct{})}
 	go func() {
 		defer close(r.ended)
 		r.err = r.Run(ctx)

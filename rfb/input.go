@@ -3,6 +3,7 @@ package rfb
 import (
 	"context"
 	"time"
+	"unicode/utf8"
 )
 
 // heldInput is what a viewer holds down.
@@ -88,11 +89,18 @@ func (c *Conn) press(k key, down bool) {
 
 // validKeysym tells X keysyms from numbers that are none.
 func validKeysym(k uint32) bool {
-	const unicode = 0x01000000 // plus a code point
-	if k >= unicode && k <= unicode+0x10ffff {
-		return k < unicode+0xd800 || k > unicode+0xdfff
+	const (
+		unicode  = 0x01000000 // plus a code point
+		vendor   = 0x10000000 // such as the media keys
+		greatest = 0x1fffffff
+	)
+	switch {
+	case k < unicode:
+		return k != 0
+	case k < vendor:
+		return utf8.ValidRune(rune(k - unicode))
 	}
-	return k != 0 && k <= 0x1fffffff
+	return k <= greatest
 }
 
 // pointer acts on a pointer event.

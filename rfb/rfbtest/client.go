@@ -3,10 +3,13 @@ package rfbtest
 import (
 	"crypto/des"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math/bits"
+	"os"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -32,6 +35,9 @@ type Client struct {
 	KeysTold      int // acknowledgements of the QEMU key event
 	ButtonsTold   int // ... of ExtendedMouseButtons
 	Layout        int // status of the latest answer to SetDesktopSize, -1 before
+
+	// Mute makes the client echo no fences.
+	Mute bool
 
 	rwc   io.ReadWriteCloser
 	r     *reader
@@ -74,6 +80,16 @@ func (c *Client) Close() error {
 
 // Received returns how many bytes of the server's stream were read.
 func (c *Client) Received() int64 { return c.r.offset }
+
+// Quiet reports whether the server sends nothing for a time. The transport must
+// have read deadlines.
+func (c *Client) Quiet(d time.Duration) bool {
+	conn := c.rwc.(interface{ SetReadDeadline(time.Time) error })
+	conn.SetReadDeadline(time.Now().Add(d))
+	defer conn.SetReadDeadline(time.Time{})
+	_, err := c.r.r.Peek(1)
+	return errors.Is(err, os.ErrDeadlineExceeded)
+}
 
 // Refused is a server's refusal to serve, in a form that the protocol allows.
 type Refused struct {

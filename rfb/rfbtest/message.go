@@ -212,6 +212,9 @@ func (c *Client) fence(at int64) any {
 		return nil
 	}
 	if flags&FenceRequest != 0 {
+		if c.Mute {
+			return m
+		}
 		echo := flags & (FenceBlockBefore | FenceBlockAfter | FenceSyncNext)
 		if err := c.Send(fence(echo, m.Payload)); err != nil {
 			r.err = fmt.Errorf("echo a fence: %w", err)
