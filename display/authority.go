@@ -2,8 +2,10 @@ package display
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // cookieSize is the length of an MIT-MAGIC-COOKIE-1.
@@ -43,4 +45,31 @@ func writeFile(path string, data []byte, owner *Credential) error {
 		os.Remove(f.Name())
 	}
 	return err
+}
+
+// checkWay returns an error if a user cannot pass through a folder above path; nil
+// is the user of this process.
+func checkWay(path string, user *Credential) error {
+	if user == nil || user.UID == 0 {
+		return nil
+	}
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return err
+		}
+		pass := os.FileMode(0o001)
+		switch owner := info.Sys().(*syscall.Stat_t); {
+		case owner.Uid == user.UID:
+			pass = 0o100
+		case owner.Gid == user.GID:
+			pass = 0o010
+		}
+		if info.Mode()&pass == 0 {
+			return fmt.Errorf("folder %s is closed to user %d, who needs %s", dir, user.UID, path)
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
 }

@@ -2,6 +2,7 @@ package display
 
 import (
 	"context"
+	"time"
 
 	"github.com/falleng0d/computer-use-mcp/capture"
 	"github.com/falleng0d/computer-use-mcp/display/supervise"
@@ -17,39 +18,50 @@ type connections struct {
 	device  *input.Device // on the connection input
 	pump    *capture.Pump // on a connection of its own
 
-	cancel context.CancelFunc
+	ended   bool          // guarded by Screen.mu
+
+	cancel context.CancelFunc // closes all connections
 	done   chan struct{}
 	err    error // written before done is closed
 }
 
-// connect connects to the screen's X server and starts to capture it.
+// connectTime is how long it may take to connect and to get the first picture.
+const connectTime = 5 * time.Second
+
+// connect connects to the screen's X server and starts to capture it. The Frame
+// has the server's picture when it returns.
 func (s *Screen) connect(ctx context.Context) (supervise.Running, error) {
-	c := &connections{done: make(chan struct{})}
-	if err := c.dial(s); err != nil {
-		c.hangUp()
+	ctx, cancel := context.WithCancel(ctx)
+	c := &connections{cancel: cancel, done: make(chan struct{})}
+	alarm := time.AfterFunc(connectTime, cancel) // for a server that hangs
+	defer alarm.Stop()
+	if err := c.setUp(ctx, s); err != nil {
+		cancel()
 		return nil, err
 	}
-	ctx, c.cancel = context.WithCancel(ctx)
-	s.setConnections(c)
 	go c.run(ctx, s)
+	if _, err := c.pump.Refresh(ctx); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	s.setConnections(c)
 	return c, nil
 }
 
-// dial makes the connections. What it made stays in c if it fails.
-func (c *connections) dial(s *Screen) (err error) {
-	if c.windows, err = x11.Dial(s.Display(), s.cookie); err != nil {
+func (c *connections) setUp(ctx context.Context, s *Screen) (err error) {
+	if c.windows, err = s.dial(ctx); err != nil {
 		return err
 	}
 	if err := c.windows.PaintRoot(Background); err != nil {
 		return err
 	}
-	if c.input, err = x11.Dial(s.Display(), s.cookie); err != nil {
+	if c.input, err = s.dial(ctx); err != nil {
 		return err
 	}
 	if c.device, err = input.New(c.input, func(x, y int) { c.pump.PointerMoved(x, y) }); err != nil {
 		return err
 	}
-	conn, err := x11.Dial(s.Display(), s.cookie)
+	conn, err := s.dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,13 +73,14 @@ func (c *connections) dial(s *Screen) (err error) {
 	return nil
 }
 
-// hangUp closes the connections that the pump does not own.
-func (c *connections) hangUp() {
-	for _, conn := range []*x11.Conn{c.input, c.windows} {
-		if conn != nil {
-			conn.Close()
-		}
+// dial makes a connection that is closed when ctx ends.
+func (s *Screen) dial(ctx context.Context) (*x11.Conn, error) {
+	conn, err := x11.Dial(s.Display(), s.cookie)
+	if err != nil {
+		return nil, err
 	}
+	context.AfterFunc(ctx, conn.Close)
+	return conn, nil
 }
 
 // run captures the screen until ctx ends or one of the connections does.
@@ -83,8 +96,9 @@ func (c *connections) run(ctx context.Context, s *Screen) {
 		}
 	}()
 	c.err = c.pump.Run(ctx)
-	s.clearConnections(c.err)
-	c.hangUp()
+	s.clearConnections(c)
+	c.input.Close()
+	c.windows.Close()
 }
 
 func (c *connections) Done() <-chan struct{} { return c.done }

@@ -21,6 +21,17 @@ func TestUsersOfTheirOwn(t *testing.T) {
 	}
 	m.cfg.ServerUser = &Credential{UID: 50001, GID: 50001}
 	m.cfg.ProgramUser = &Credential{UID: 50002, GID: 50002}
+	// A closed folder above the files is named.
+	closed := filepath.Dir(m.cfg.StateDir)
+	if err := os.Chmod(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Open(t.Context(), 640, 480); err == nil || !strings.Contains(err.Error(), closed+" is closed to user 50001") {
+		t.Errorf("error %v", err)
+	}
+	if err := os.Chmod(closed, 0o711); err != nil {
+		t.Fatal(err)
+	}
 	s := open(t, m)
 	if colour, _ := pixel(t, s, 10, 10); colour != Background {
 		t.Errorf("the background is %#06x", colour)

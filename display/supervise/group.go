@@ -12,7 +12,8 @@ import (
 type Unit struct {
 	Name string
 	// Start starts one incarnation of the unit and returns when it is ready to be
-	// used. It is called again after the unit, or one before it, has ended.
+	// used. It is called again after the unit, or one before it, has ended. ctx
+	// ends when the incarnation is to end or has.
 	Start func(ctx context.Context) (Running, error)
 	// Optional lets the group go on without the unit when it has used up its
 	// tries. Otherwise the unit before it is then replaced as well.
