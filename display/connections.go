@@ -2,6 +2,7 @@ package display
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/capture"
@@ -18,12 +19,19 @@ type connections struct {
 	device  *input.Device // on the connection input
 	pump    *capture.Pump // on a connection of its own
 
-	ended   bool          // guarded by Screen.mu
+	ended bool // guarded by Screen.mu
 
-	cancel context.CancelFunc // closes all connections
+	cancel context.CancelCauseFunc // closes all connections, for a reason
 	done   chan struct{}
 	err    error // written before done is closed
 }
+
+// Why connections end.
+var (
+	errLost     = errors.New("a connection to the X server was lost")
+	errNoAnswer = errors.New("the X server does not answer")
+	errStopped  = errors.New("the screen is being stopped")
+)
 
 // connectTime is how long it may take to connect and to get the first picture.
 const connectTime = 5 * time.Second
@@ -31,18 +39,18 @@ const connectTime = 5 * time.Second
 // connect connects to the screen's X server and starts to capture it. The Frame
 // has the server's picture when it returns.
 func (s *Screen) connect(ctx context.Context) (supervise.Running, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	c := &connections{cancel: cancel, done: make(chan struct{})}
-	alarm := time.AfterFunc(connectTime, cancel) // for a server that hangs
+	alarm := time.AfterFunc(connectTime, func() { cancel(errNoAnswer) })
 	defer alarm.Stop()
 	if err := c.setUp(ctx, s); err != nil {
-		cancel()
-		return nil, err
+		cancel(err)
+		return nil, context.Cause(ctx) // the alarm's, if that came first
 	}
 	go c.run(ctx, s)
 	if _, err := c.pump.Refresh(ctx); err != nil {
 		c.Stop()
-		return nil, err
+		return nil, c.err
 	}
 	s.setConnections(c)
 	return c, nil
@@ -86,16 +94,17 @@ func (s *Screen) dial(ctx context.Context) (*x11.Conn, error) {
 // run captures the screen until ctx ends or one of the connections does.
 func (c *connections) run(ctx context.Context, s *Screen) {
 	defer close(c.done)
-	defer c.cancel()
 	go func() {
-		defer c.cancel()
 		select {
 		case <-c.windows.Done():
 		case <-c.input.Done():
 		case <-ctx.Done():
 		}
+		c.cancel(errLost)
 	}()
-	c.err = c.pump.Run(ctx)
+	err := c.pump.Run(ctx)
+	c.cancel(err)
+	c.err = context.Cause(ctx)
 	s.clearConnections(c)
 	c.input.Close()
 	c.windows.Close()
@@ -106,6 +115,6 @@ func (c *connections) Done() <-chan struct{} { return c.done }
 func (c *connections) Err() error { return c.err }
 
 func (c *connections) Stop() {
-	c.cancel()
+	c.cancel(errStopped)
 	<-c.done
 }

@@ -59,7 +59,8 @@ type Config struct {
 	// It should have at least HOME, PATH and LANG.
 	Environ []string
 
-	// Menu is the background menu. Without entries it offers a terminal.
+	// Menu is the background menu. Without entries it offers the browser and the
+	// terminal that are installed.
 	Menu []MenuItem
 
 	// Logger is told what happens to the screens; nil is silence.
@@ -82,7 +83,7 @@ func New(cfg Config) *Manager {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if len(cfg.Menu) == 0 {
-		cfg.Menu = []MenuItem{{Label: "Terminal", Command: "x-terminal-emulator"}}
+		cfg.Menu = defaultMenu()
 	}
 	return &Manager{cfg: cfg, policy: supervise.DefaultPolicy}
 }

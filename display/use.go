@@ -121,8 +121,8 @@ func ask[T any](ctx context.Context, s *Screen, f func(context.Context, *connect
 			return value, ctx.Err()
 		case limited.Err() != nil:
 			// It may hang. Connections that cannot be made again get it replaced.
-			conns.cancel()
-			return value, fmt.Errorf("screen %d: %w: no answer from the X server in %v", s.number, ErrScreenDown, answerTime)
+			conns.cancel(errNoAnswer)
+			return value, fmt.Errorf("screen %d: %w: %w", s.number, ErrScreenDown, errNoAnswer)
 		case !errors.Is(err, x11.ErrClosed) && !errors.Is(err, capture.ErrStopped):
 			return value, err
 		}

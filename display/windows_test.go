@@ -3,6 +3,7 @@ package display
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -147,4 +148,21 @@ func TestMenuStartsPrograms(t *testing.T) {
 	}
 	click(300, 220, 1)
 	waitWindow(t, s, "from {the} menu", true)
+}
+
+func TestDefaultMenuOffersWhatIsInstalled(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	if items := defaultMenu(); len(items) != 0 {
+		t.Errorf("menu %v of a machine without programs", items)
+	}
+	for _, name := range []string{"xterm", "x-www-browser"} {
+		if err := os.WriteFile(dir+"/"+name, []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []MenuItem{{"Browser", "x-www-browser"}, {"Terminal", "xterm"}}
+	if items := defaultMenu(); !slices.Equal(items, want) {
+		t.Errorf("menu %v, want %v", items, want)
+	}
 }

@@ -102,22 +102,31 @@ func (k *Keyboard) State() (KeyState, error) {
 	return KeyState{Mods: b[8], Held: b[9], Latched: b[10], Locked: b[11], Group: b[12], LockedGroup: b[13]}, nil
 }
 
-// SetLocks locks those of the affected modifiers that are in mods, unlocks the others, and ends
-// their latches. No key event comes of it; programs see the state in the
-// events that follow.
+// SetLocks locks those of the affected modifiers that are in mods and unlocks the
+// others. No key event comes of it; programs see the state in the events that follow.
 func (k *Keyboard) SetLocks(affected, mods byte) {
 	b := k.request(xkbLatchLockState, 16)
 	b[6], b[7] = affected, mods
-	b[10], b[11] = affected, 0
-	k.c.x.NewRequest(b, k.c.x.NewCookie(false, false))
+	k.send(b)
 }
 
-// SetGroup locks a group, from 0, and ends the latch of another.
+// SetGroup locks a group, from 0.
 func (k *Keyboard) SetGroup(group byte) {
 	b := k.request(xkbLatchLockState, 16)
 	b[8], b[9] = 1, group
-	b[13] = 1
-	k.c.x.NewRequest(b, k.c.x.NewCookie(false, false))
+	k.send(b)
+}
+
+// Unlatch ends latches: modifiers that wait for the next key.
+func (k *Keyboard) Unlatch(mods byte) {
+	b := k.request(xkbLatchLockState, 16)
+	b[10] = mods
+	k.send(b)
+}
+
+// send sends a request that has no reply.
+func (k *Keyboard) send(request []byte) {
+	k.c.x.NewRequest(request, k.c.x.NewCookie(false, false))
 }
 
 // Keymap says what every key stands for.
