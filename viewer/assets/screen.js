@@ -1,0 +1,154 @@
+// One screen: noVNC's connection to it, locked until the computer says that this page
+// has control.
+
+import { byId, setAttribute } from "./dom.js";
+import { copyOut } from "./clipboard.js";
+import { notice } from "./notices.js";
+
+const view = byId("screen");
+const stage = byId("stage");
+const waiting = byId("waiting");
+
+const firstWait = 300; // ms before connecting again
+const longestWait = 3000;
+const refused = 4003; // by the computer, with a sentence
+
+// It takes a moment and is not needed for the grid.
+const loading = import("./novnc/core/rfb.js");
+
+export class Screen {
+  number = 0; // 0 while no screen is shown
+  mine = false; // this page has control
+  #live;
+  #changed; // called when mine has changed
+  #rfb = null;
+  #fit = true;
+  #wait = firstWait;
+  #timer = 0;
+  #attempt = 0; // tells a late event of an earlier connection
+
+  constructor(live, changed) {
+    this.#live = live;
+    this.#changed = changed;
+    stage.addEventListener("pointerdown", () => {
+      if (this.#rfb && !this.mine) notice("This screen is locked: you can watch. Unlock it to use it.");
+    });
+    // noVNC lets go of keys when the window loses the focus, but not when the bar gets it.
+    stage.addEventListener("focusout", () => window.dispatchEvent(new Event("blur")));
+  }
+
+  // rfb is the connection through which this page may act, or null.
+  get rfb() {
+    return this.mine ? this.#rfb : null;
+  }
+
+  get canvas() {
+    return stage.querySelector("canvas");
+  }
+
+  // enter shows a screen; 0 leaves the one that is shown.
+  enter(number) {
+    if (number === this.number) return;
+    this.#drop();
+    this.number = number;
+    this.#wait = firstWait;
+    notice("");
+    if (number) this.reconnect();
+  }
+
+  // reconnect connects anew if nothing else is under way.
+  reconnect() {
+    if (!this.number || this.#rfb || !this.#live.page) return;
+    clearTimeout(this.#timer);
+    this.#connect(++this.#attempt);
+  }
+
+  async #connect(attempt) {
+    this.#say("Connecting…");
+    const { default: RFB } = await loading;
+    if (attempt !== this.#attempt || !this.#live.page) return;
+    const socket = new WebSocket(`ws://${location.host}/screens/${this.number}`, ["binary", `page.${this.#live.page}`]);
+    let close = null;
+    socket.addEventListener("close", (event) => (close = event));
+    const rfb = new RFB(stage, socket);
+    this.#rfb = rfb;
+    rfb.viewOnly = true;
+    rfb.scaleViewport = this.#fit;
+    rfb.background = "transparent";
+    rfb.qualityLevel = 8;
+    rfb.addEventListener("connect", () => {
+      if (attempt !== this.#attempt) return;
+      this.#wait = firstWait;
+      this.#say("");
+      this.canvas.tabIndex = 0;
+      this.#describe();
+    });
+    rfb.addEventListener("clipboard", (event) => copyOut(event.detail.text));
+    rfb.addEventListener("disconnect", () => {
+      if (attempt === this.#attempt) this.#lost(close);
+    });
+  }
+
+  // take asks for control; the answer comes as a "control" message.
+  take() {
+    this.#live.send("take", { screen: this.number });
+  }
+
+  handBack() {
+    this.#live.send("hand_back", { screen: this.number });
+  }
+
+  // setMine obeys the computer's word on whether this page has control.
+  setMine(mine, why = "") {
+    if (why) notice(why);
+    if (mine === this.mine) return;
+    this.mine = mine;
+    setAttribute(view, "data-mine", mine ? "" : null);
+    const focused = stage.contains(document.activeElement);
+    if (this.#rfb) this.#rfb.viewOnly = !mine;
+    this.#describe();
+    this.#changed();
+    if (mine) this.canvas?.focus();
+    else if (focused) byId("lock").focus();
+  }
+
+  set fit(fit) {
+    this.#fit = fit;
+    if (this.#rfb) this.#rfb.scaleViewport = fit;
+  }
+
+  get fit() {
+    return this.#fit;
+  }
+
+  #describe() {
+    const canvas = this.canvas;
+    if (!canvas) return;
+    canvas.setAttribute("role", this.mine ? "application" : "img");
+    canvas.setAttribute("aria-label", this.mine
+      ? `Screen ${this.number}. All keys go to it; Ctrl+Alt+Home brings you back to the bar.`
+      : `Screen ${this.number}, locked.`);
+  }
+
+  #drop() {
+    this.#attempt++;
+    clearTimeout(this.#timer);
+    this.#rfb?.disconnect();
+    this.#rfb = null;
+    this.setMine(false);
+  }
+
+  #lost(close) {
+    this.#rfb = null;
+    this.setMine(false);
+    this.#attempt++;
+    this.#say(close?.code === refused ? close.reason : "The connection was lost. Connecting again…");
+    this.#timer = setTimeout(() => this.reconnect(), this.#wait);
+    this.#wait = Math.min(2 * this.#wait, longestWait);
+  }
+
+  #say(sentence) {
+    waiting.textContent = sentence;
+    waiting.hidden = sentence === "";
+  }
+}

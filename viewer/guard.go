@@ -1,0 +1,144 @@
+package viewer
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// protect sets the headers of every answer. They keep what we serve out of other pages,
+// and keep everything but our own files out of ours.
+func (s *Server) protect(h http.Header, r *http.Request) {
+	policy := []string{
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", "font-src 'self'",
+		// noVNC draws JPEG rectangles and cursors from data URLs, the grid from blobs.
+		"img-src 'self' data: blob:",
+		// Not every browser takes 'self' for a WebSocket. The host is checked already.
+		"connect-src 'self' ws://" + r.Host,
+		"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+	}
+	if s.checkHost(r) != "" {
+		policy = []string{"default-src 'none'", "frame-ancestors 'none'"}
+	}
+	h.Set("Content-Security-Policy", strings.Join(policy, "; "))
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "clipboard-read=(self), clipboard-write=(self), fullscreen=(self), camera=(), microphone=(), geolocation=()")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cache-Control", "no-store")
+}
+
+// checkHost refuses a request for another name than loopback's, which comes from a page
+// whose name was pointed here, and for another port, which was meant for another server.
+// It returns a sentence for whoever sent it, empty when all is well.
+func (s *Server) checkHost(r *http.Request) (refusal string) {
+	host, port, err := net.SplitHostPort(r.Host)
+	if err == nil && port == strconv.Itoa(s.cfg.Port) && slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, host) {
+		return ""
+	}
+	return fmt.Sprintf("Requests for the host %.100q are refused. Open http://127.0.0.1:%d/ instead.", r.Host, s.cfg.Port)
+}
+
+// checkOrigin refuses what another page has sent. Old browsers and other programs send
+// no Sec-Fetch headers; every browser sends the Origin of a WebSocket. It returns a sentence,
+// empty when all is well.
+func (s *Server) checkOrigin(r *http.Request, a access) (refusal string) {
+	const foreign = "Requests from other pages are refused."
+	origin := r.Header.Get("Origin")
+	if origin != "" && origin != "http://"+r.Host || origin == "" && a == socket {
+		return foreign
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return ""
+	}
+	if a == link && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
+		return "" // a link on another page
+	}
+	return foreign
+}
+
+// rightKey compares in a time that depends on neither key.
+func (s *Server) rightKey(key string) bool {
+	given, own := sha256.Sum256([]byte(key)), sha256.Sum256([]byte(s.cfg.Key))
+	return s.cfg.Key != "" && subtle.ConstantTimeCompare(given[:], own[:]) == 1
+}
+
+// throttle slows down who guesses keys. It delays only the answers to wrong ones: a
+// right key never waits, so that nobody can lock out a neighbour behind the same
+// address. The zero value is ready.
+type throttle struct {
+	mu    sync.Mutex
+	peers map[string]offender // guarded by mu
+}
+
+type offender struct {
+	wrong int
+	last  time.Time
+}
+
+const (
+	freeGuesses   = 5 // a person mistypes
+	freeDelay     = 200 * time.Millisecond
+	maxDelay      = 5 * time.Minute
+	forgetAfter   = time.Hour
+	maxRemembered = 1024 // peers
+)
+
+// wrong notes a wrong key and returns how long its answer has to wait.
+func (t *throttle) wrong(peer string) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	t.makeRoom(now)
+	o := t.peers[peer]
+	o.wrong, o.last = o.wrong+1, now
+	t.peers[peer] = o
+	if o.wrong <= freeGuesses {
+		return freeDelay
+	}
+	// Past nine doublings the limit has long been reached.
+	return min(time.Second<<min(o.wrong-freeGuesses-1, 9), maxDelay)
+}
+
+// right notes a right key.
+func (t *throttle) right(peer string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.peers, peer)
+}
+
+// makeRoom drops old entries, and the oldest one of a full table. The caller holds mu.
+func (t *throttle) makeRoom(now time.Time) {
+	if t.peers == nil {
+		t.peers = make(map[string]offender)
+	}
+	oldest, found := "", now
+	for peer, o := range t.peers {
+		if now.Sub(o.last) > forgetAfter {
+			delete(t.peers, peer)
+		} else if !o.last.After(found) {
+			oldest, found = peer, o.last
+		}
+	}
+	if len(t.peers) >= maxRemembered {
+		delete(t.peers, oldest)
+	}
+}
+
+// hostOf returns a peer's address without its port: one peer, however many connections.
+func hostOf(addr string) string {
+	if host, _, err := net.SplitHostPort(addr); err == nil {
+		return host
+	}
+	return addr
+}

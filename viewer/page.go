@@ -1,0 +1,308 @@
+package viewer
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+const (
+	maxPages   = 128
+	maxWaiting = 64 // connections that have not shown the key
+
+	helloTimeout = 10 * time.Second
+	pingEvery    = 30 * time.Second
+	pongTimeout  = 75 * time.Second // two pings and some time for the answer
+	sendTimeout  = 10 * time.Second // of one message
+	listEvery    = 200 * time.Millisecond
+
+	maxHello   = 4 << 10 // bytes of a message before the key was shown
+	maxCommand = 4 << 20 // ... and after: pasted text may double in size as JSON
+	maxPaste   = 1 << 20 // bytes
+	outboxSize = 64      // messages
+)
+
+var upgrader = websocket.Upgrader{
+	HandshakeTimeout: headerTimeout,
+	ReadBufferSize:   16 << 10,
+	WriteBufferSize:  16 << 10,
+	Subprotocols:     []string{"binary"},                       // chosen only when it is offered
+	CheckOrigin:      func(*http.Request) bool { return true }, // see checkOrigin
+}
+
+// page is the channel of one page that has shown the key.
+type page struct {
+	server *Server
+	id     string // 128 random bits; whoever knows it is the page
+	peer   string
+	conn   *websocket.Conn
+	log    *slog.Logger
+	outbox chan message
+	thumbs chan []byte // unbuffered: pictures are made no faster than they are sent
+
+	ctx context.Context // ends with the channel
+	end context.CancelCauseFunc
+
+	watching map[int]watched // by screen; the reader's own
+	painting sync.WaitGroup  // goroutines of watching
+	pace     atomic.Int64    // nanoseconds between two thumbnails of one screen
+
+	mu   sync.Mutex
+	seat *taken // nil while the page is at no screen; guarded by mu
+}
+
+// taken is the seat that a page has.
+type taken struct {
+	Seat
+	screen int
+	leave  context.CancelCauseFunc
+}
+
+// waiting is a connection that has not shown the key.
+type waiting struct{ conn *websocket.Conn }
+
+// live serves a page's channel.
+func (s *Server) live(w http.ResponseWriter, r *http.Request) {
+	conn, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return // the upgrader has answered
+	}
+	s.sockets.Add(1)
+	defer s.sockets.Done()
+	defer conn.Close()
+	peer := hostOf(r.RemoteAddr)
+	if err := s.hello(r.Context(), conn, peer); err != nil {
+		closeSocket(conn, err)
+		return
+	}
+	p := &page{
+		server: s, id: rand.Text(), peer: r.RemoteAddr, conn: conn, log: s.cfg.Logger.With("peer", r.RemoteAddr),
+		outbox: make(chan message, outboxSize), thumbs: make(chan []byte), watching: make(map[int]watched),
+	}
+	p.ctx, p.end = context.WithCancelCause(r.Context())
+	if err := s.enter(p); err != nil {
+		closeSocket(conn, err)
+		return
+	}
+	defer s.leave(p)
+	p.log.Info("page opened")
+	closeSocket(conn, p.run())
+	p.log.Info("page closed", "reason", context.Cause(p.ctx))
+}
+
+// hello reads the first message and checks its key.
+func (s *Server) hello(ctx context.Context, conn *websocket.Conn, peer string) error {
+	defer s.wait(conn)()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	conn.SetReadLimit(maxHello)
+	conn.SetReadDeadline(time.Now().Add(helloTimeout))
+	var c command
+	if err := readCommand(conn, &c); err != nil {
+		return err
+	}
+	if c.Type == cmdHello && s.rightKey(c.Key) {
+		s.throttle.right(peer)
+		return nil
+	}
+	delay := s.throttle.wrong(peer)
+	s.cfg.Logger.Warn("page showed a wrong key", "peer", peer, "delay", delay)
+	select {
+	case <-time.After(delay):
+	case <-ctx.Done():
+	}
+	return closing(closeWrongKey, "The key is wrong.")
+}
+
+// wait counts a connection that has not shown the key until done is called. One too
+// many ends the oldest, so that nobody is kept out by connections that only wait.
+func (s *Server) wait(conn *websocket.Conn) (done func()) {
+	w := &waiting{conn}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = append(s.waiting, w)
+	if len(s.waiting) > maxWaiting {
+		s.waiting[0].conn.Close()
+		s.waiting = slices.Delete(s.waiting, 0, 1)
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waiting = slices.DeleteFunc(s.waiting, func(o *waiting) bool { return o == w })
+	}
+}
+
+// enter adds a page to those that may take seats.
+func (s *Server) enter(p *page) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.pages) >= maxPages {
+		return closing(closeTooMany, fmt.Sprintf("%d pages are open already. Close one of them.", maxPages))
+	}
+	s.pages[p.id] = p
+	return nil
+}
+
+func (s *Server) leave(p *page) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pages, p.id)
+}
+
+// run serves the page until it leaves, breaks the rules or falls behind, or until the
+// server stops, and returns the reason.
+func (p *page) run() error {
+	p.outbox <- message{Type: msgWelcome, Page: p.id, Name: p.server.cfg.Name}
+	var all sync.WaitGroup
+	all.Go(func() { p.end(p.write()) })
+	all.Go(func() { p.end(p.list()) })
+	// The reader waits for the connection only, so ending it is what stops it. The
+	// writer has sent what it wanted by then.
+	stop := context.AfterFunc(p.ctx, func() { p.conn.NetConn().SetReadDeadline(time.Now()) })
+	defer stop()
+	p.end(p.read())
+	all.Wait()
+	p.painting.Wait()
+	return context.Cause(p.ctx)
+}
+
+// send queues a message. A page that has not taken the last outboxSize of them is ended.
+func (p *page) send(m message) {
+	select {
+	case p.outbox <- m:
+	default:
+		p.end(closing(closeSlow, "The page did not keep up."))
+	}
+}
+
+// write sends what is queued, and pings.
+func (p *page) write() error {
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	for {
+		var err error
+		select {
+		case m := <-p.outbox:
+			p.conn.SetWriteDeadline(time.Now().Add(sendTimeout))
+			err = p.conn.WriteJSON(m)
+		case picture := <-p.thumbs:
+			p.conn.SetWriteDeadline(time.Now().Add(sendTimeout))
+			err = p.conn.WriteMessage(websocket.BinaryMessage, picture)
+		case <-ping.C:
+			err = p.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(sendTimeout))
+		case <-p.ctx.Done():
+			return context.Cause(p.ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// list sends the list of sessions whenever it has changed, a few times a second at most.
+func (p *page) list() error {
+	version := uint64(0)
+	for {
+		var err error
+		if version, err = p.server.cfg.Computer.Wait(p.ctx, version); err != nil {
+			return err
+		}
+		p.send(message{Type: msgSessions, Sessions: p.server.cfg.Computer.Sessions(), Now: time.Now()})
+		select {
+		case <-time.After(listEvery):
+		case <-p.ctx.Done():
+			return context.Cause(p.ctx)
+		}
+	}
+}
+
+// read acts on the page's commands, one after the other.
+func (p *page) read() error {
+	defer p.watch(nil, 0)
+	p.conn.SetReadLimit(maxCommand)
+	alive := func() {
+		p.conn.SetReadDeadline(time.Now().Add(pongTimeout))
+		if p.ctx.Err() != nil {
+			p.conn.SetReadDeadline(time.Now()) // run has set it before us
+		}
+	}
+	alive()
+	p.conn.SetPongHandler(func(string) error { alive(); return nil })
+	for p.ctx.Err() == nil {
+		var c command
+		if err := readCommand(p.conn, &c); err != nil {
+			return err
+		}
+		alive()
+		p.obey(c)
+	}
+	return context.Cause(p.ctx)
+}
+
+func (p *page) obey(c command) {
+	switch c.Type {
+	case cmdThumbnails:
+		p.watch(c.Screens, c.Width)
+		return
+	case cmdAnswer:
+		if c.Answer == HandedBack || c.Answer == Declined {
+			p.server.cfg.Computer.Answer(c.Screen, c.Answer)
+		}
+		return
+	}
+	p.mu.Lock()
+	seat := p.seat
+	p.mu.Unlock()
+	if seat == nil || seat.screen != c.Screen {
+		return // the page has moved on meanwhile
+	}
+	switch c.Type {
+	case cmdTake:
+		if err := seat.TakeControl(p.ctx); err != nil {
+			p.send(message{Type: msgControl, Screen: c.Screen, Why: text(err)})
+		}
+	case cmdHandBack:
+		seat.HandBack()
+	case cmdResetKeys:
+		if err := seat.ResetKeys(p.ctx); err != nil {
+			p.send(message{Type: msgNotice, Why: text(err)})
+		}
+	case cmdPaste:
+		why := "The text is longer than 1 MiB."
+		if len(c.Text) <= maxPaste {
+			why = text(seat.SetClipboard(p.ctx, c.Text))
+		}
+		p.send(message{Type: msgPasted, Screen: c.Screen, Why: why})
+	}
+}
+
+// text returns an error as the page shows it.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// readCommand reads one message. The connection is of no use after an error.
+func readCommand(conn *websocket.Conn, c *command) error {
+	kind, data, err := conn.ReadMessage()
+	if err != nil {
+		return err
+	}
+	if kind != websocket.TextMessage {
+		return closing(websocket.CloseUnsupportedData, "A text message was expected.")
+	}
+	if err := json.Unmarshal(data, c); err != nil {
+		return closing(websocket.ClosePolicyViolation, "A message was not understood.")
+	}
+	return nil
+}
