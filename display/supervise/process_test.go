@@ -51,7 +51,11 @@ func TestMain(m *testing.M) {
 		forever()
 	case "starter":
 		// Starts a child as the product does, and is then killed.
-		p, err := Command{Path: os.Args[0], Env: []string{"CHILD=stubborn-grandchild"}}.Start()
+		c := Command{Path: "/bin/sleep", Args: []string{"3600"}, Dir: "/"}
+		if os.Getuid() == 0 {
+			c.User = &Credential{UID: 12345, GID: 23456} // a change of user must not cut the tie
+		}
+		p, err := c.Start()
 		if err != nil {
 			os.Exit(1)
 		}

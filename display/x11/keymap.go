@@ -106,7 +106,7 @@ func (k *Keyboard) State() (KeyState, error) {
 // others. No key event comes of it; programs see the state in the events that follow.
 func (k *Keyboard) SetLocks(affected, mods byte) {
 	b := k.request(xkbLatchLockState, 16)
-	b[6], b[7] = affected, mods
+	b[6], b[7] = affected, mods&affected
 	k.send(b)
 }
 
