@@ -26,7 +26,7 @@ type Desktop struct {
 
 	table    *Table
 	done     chan struct{}
-	programs programs // started on it
+	children children // programs started on it
 
 	session  *Session  // nil once it has ended; guarded by table.mu
 	watchers int       // guarded by table.mu
@@ -41,7 +41,7 @@ type Desktop struct {
 }
 
 func newDesktop(t *Table, s *Session, screen Screen) *Desktop {
-	d := &Desktop{Screen: screen, Title: s.title, Started: s.startedAt, table: t, session: s, done: make(chan struct{}), programs: programs{tag: api.NewID()}}
+	d := &Desktop{Screen: screen, Title: s.title, Started: s.startedAt, table: t, session: s, done: make(chan struct{}), children: children{tag: api.NewID()}}
 	d.Control = control.New(control.Hooks{Release: d.releaseInput, Changed: t.changed})
 	return d
 }
@@ -151,7 +151,7 @@ func (d *Desktop) close() {
 	// Whoever asked for the end may be gone already; the screen is closed all the same.
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	d.programs.stop(ctx)
+	d.children.stop(ctx)
 	err := d.Screen.Close(ctx)
 	t.mu.Lock()
 	delete(t.desktops, d.Screen.Number())

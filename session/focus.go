@@ -27,7 +27,7 @@ func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string
 	if err != nil {
 		return err
 	}
-	run, err := d.programs.start(how, d.Screen, argv)
+	run, err := d.children.start(how, d.Screen, argv)
 	if err != nil {
 		return api.Errorf(api.CodeNotFound, "%s could not be started: %v.", application, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,8 +33,8 @@ const (
 	keptOutput = 1 << 10               // bytes of a program's last output
 )
 
-// programs are what was started on one desktop.
-type programs struct {
+// children are the programs that were started on one desktop.
+type children struct {
 	tag string // value of tagName
 }
 
@@ -48,10 +49,10 @@ type program struct {
 
 // start starts an application on a screen. It runs in a process group of its own and is
 // reaped.
-func (p *programs) start(how Programs, screen Screen, argv []string) (*program, error) {
+func (c *children) start(how Programs, screen Screen, argv []string) (*program, error) {
 	run := &program{name: filepath.Base(argv[0]), done: make(chan struct{})}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = append(screen.Env(), tagName+"="+p.tag)
+	cmd.Env = append(slices.Clip(screen.Env()), tagName+"="+c.tag)
 	cmd.Dir = how.Home
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if u := how.User; u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
@@ -93,25 +94,25 @@ func (p *programs) start(how Programs, screen Screen, argv []string) (*program, 
 }
 
 // stop ends everything that was started on the desktop and what that has started.
-func (p *programs) stop(ctx context.Context) {
+func (c *children) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
-	left := p.signal(syscall.SIGTERM)
+	left := c.signal(syscall.SIGTERM)
 	for left > 0 && sleep(ctx, stopPoll) == nil {
-		left = p.signal(0)
+		left = c.signal(0)
 	}
 	if left > 0 {
-		p.signal(syscall.SIGKILL)
+		c.signal(syscall.SIGKILL)
 	}
 }
 
 // signal sends a signal to every process with the tag and returns how many there are.
-func (p *programs) signal(sig syscall.Signal) int {
+func (c *children) signal(sig syscall.Signal) int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0
 	}
-	tag := []byte(tagName + "=" + p.tag)
+	tag := []byte(tagName + "=" + c.tag)
 	n := 0
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())

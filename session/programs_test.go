@@ -13,10 +13,10 @@ import (
 )
 
 // startScript starts a shell script on a fake screen.
-func startScript(t *testing.T, p *programs, script string) *program {
+func startScript(t *testing.T, c *children, script string) *program {
 	t.Helper()
 	screen := &fakeScreen{buf: frame.NewBuffer(), env: []string{"PATH=" + os.Getenv("PATH")}}
-	run, err := p.start(Programs{Home: t.TempDir()}, screen, []string{"/bin/sh", "-c", script})
+	run, err := c.start(Programs{Home: t.TempDir()}, screen, []string{"/bin/sh", "-c", script})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestProgramsEndWithTheDesktop(t *testing.T) {
 	if err := syscall.Mkfifo(ready, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &programs{tag: api.NewID()}
+	p := &children{tag: api.NewID()}
 	// The program ends at once and leaves one behind, in a session of its own, that does
 	// not heed SIGTERM.
 	startScript(t, p, `setsid sh -c 'trap "" TERM; echo up >`+ready+`; while :; do sleep 60; done' &`)
@@ -45,7 +45,7 @@ func TestProgramsEndWithTheDesktop(t *testing.T) {
 }
 
 func TestProgramKeepsItsLastWords(t *testing.T) {
-	p := &programs{tag: api.NewID()}
+	p := &children{tag: api.NewID()}
 	run := startScript(t, p, `i=0; while [ $i -lt 1000 ]; do echo line $i; i=$((i+1)); done; echo "cannot open display" >&2; exit 3`)
 	<-run.done
 	if !run.failed || run.state != "exit status 3" || !strings.HasSuffix(run.output.String(), "cannot open display") || len(run.output.String()) > keptOutput {
@@ -97,7 +97,7 @@ func TestFocusStarts(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "failing ended (exit status 4) without a window: no licence") {
 		t.Errorf("%v", err)
 	}
-	tag := s.desktop.programs
+	tag := s.desktop.children
 	table.End(s.ID())
 	if n := tag.signal(0); n > 0 {
 		t.Errorf("%d programs are running after the end", n)

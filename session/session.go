@@ -13,12 +13,13 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/capture/screenshot"
 	"github.com/falleng0d/computer-use-mcp/capture/settle"
+	"github.com/falleng0d/computer-use-mcp/display"
+	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/session/control"
 )
 
@@ -186,8 +187,11 @@ func explain(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return api.Errorf(api.CodeTimeout, "The call took too long and was stopped.").WithRetry()
 	}
-	return api.Errorf(api.CodeScreenFailed, "The screen does not work: %v.", err).
-		WithFix("It is being repaired; observe again in a few seconds.").WithRetry()
+	failed := api.Errorf(api.CodeScreenFailed, "It did not work: %v.", err).WithRetry()
+	if errors.Is(err, display.ErrScreenDown) || errors.Is(err, x11.ErrClosed) {
+		return failed.WithFix("The screen is being repaired; observe again in a few seconds.")
+	}
+	return failed.WithFix("Look at the screen before trying again.")
 }
 
 // sleep waits for d, or for the end of ctx, whose error it then returns.
@@ -220,5 +224,3 @@ func unknownError(id string) *api.Error {
 	return api.Errorf(api.CodeUnknownSession, "No session has the id %q.", id).
 		WithFix("Use the session id that start_computer returned, or call start_computer.")
 }
-
-func (s *Session) String() string { return fmt.Sprintf("session %s (%s)", s.id, s.title) }

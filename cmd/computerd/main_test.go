@@ -324,3 +324,23 @@ func BenchmarkObserve(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAct measures a click that waits for nothing.
+func BenchmarkAct(b *testing.B) {
+	needScreens(b)
+	c := boot(b, b.TempDir())
+	s, err := c.Start(b.Context(), api.StartRequest{Title: "Bench", Owner: api.NewID(), IdleMS: 3_600_000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	x, y := 0, 400
+	none, zero := false, int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		x = (x + 1) % 1280 // else the loop guard steps in
+		r := api.ActRequest{Actions: []api.Action{{Kind: api.KindClick, X: &x, Y: &y}}, SettleMS: &zero, Observe: &none}
+		if _, _, err := c.Act(b.Context(), s.Session, r, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
