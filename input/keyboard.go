@@ -145,19 +145,24 @@ func (h *Holder) keyDown(ctx context.Context, sym uint32) error {
 }
 
 func (h *Holder) keyUp(ctx context.Context, sym uint32) error {
-	s, end, err := h.d.begin(ctx)
-	if err != nil {
+	if err := h.d.lock(ctx); err != nil {
 		return err
 	}
-	defer end()
-	if h.letGo(func(o hold) bool { return !o.button && o.sym == sym }) {
+	defer h.d.unlock()
+	return h.d.step(func() error {
+		if h.letGo(func(o hold) bool { return !o.button && o.sym == sym }) {
+			return nil
+		}
+		// A viewer that pressed A and then let go of Shift may now release a.
+		s, err := h.d.newStance()
+		if err != nil {
+			return err
+		}
+		if p, ok := s.l.find(sym); ok {
+			h.letGo(func(o hold) bool { return !o.button && o.sym != keysym.None && o.code == p.keycode })
+		}
 		return nil
-	}
-	// A viewer that pressed A and then let go of Shift may now release a.
-	if p, ok := s.l.find(sym); ok {
-		h.letGo(func(o hold) bool { return !o.button && o.sym != keysym.None && o.code == p.keycode })
-	}
-	return nil
+	})
 }
 
 // Keycode presses or releases a key by its number in the X server, 8 to 255. What it

@@ -1,8 +1,11 @@
 package input
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,7 +72,20 @@ func start(t testing.TB, cmd *exec.Cmd) {
 // focus waits for the window with a title and gives it the keys.
 func focus(t testing.TB, s *xvfbtest.Server, title string) {
 	t.Helper()
-	run(t, s, "xdotool", "search", "--sync", "--onlyvisible", "--name", "^"+title+"$", "windowfocus", "--sync")
+	var out []byte
+	var err error
+	for range 5 { // xdotool stumbles over windows that vanish while it looks at them
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "xdotool", "search", "--sync", "--onlyvisible", "--name", "^"+title+"$", "windowfocus")
+		cmd.Env = append(os.Environ(), s.Env()...)
+		if out, err = cmd.CombinedOutput(); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
+		t.Fatalf("waiting for the window %q: %v\n%s", title, err, out)
+	}
 }
 
 // terminal is an xterm whose keys arrive in a pipe.
@@ -181,5 +197,56 @@ func (f *field) expect(d *Device, want string) {
 		}
 	case <-time.After(patience):
 		f.t.Error("the dialogue did not end")
+	}
+}
+
+// page is a text area in Chromium that reports its text after every change.
+type page struct {
+	t    testing.TB
+	text chan string
+}
+
+// openPage starts the browser and returns when the text area has the keys.
+func openPage(t testing.TB, s *xvfbtest.Server) *page {
+	t.Helper()
+	xvfbtest.Need(t, "chromium", "xdotool")
+	const html = `<meta charset=utf-8><title>page</title><textarea rows=40 cols=80></textarea><script>
+		const area = document.querySelector("textarea"), report = () => fetch("/text", {method: "POST", body: area.value})
+		area.onfocus = report; area.oninput = report; area.focus()
+		if (!document.hasFocus()) onfocus = report</script>`
+	p := &page{t, make(chan string, 10000)}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, html)
+			return
+		}
+		text, _ := io.ReadAll(r.Body)
+		p.text <- string(text)
+	}))
+	t.Cleanup(site.Close)
+	cmd := s.Command("chromium", "--no-sandbox", "--no-first-run", "--disable-gpu", "--password-store=basic", "--no-proxy-server",
+		"--user-data-dir="+t.TempDir(), "--app="+site.URL)
+	cmd.Env = append(cmd.Env, "LC_ALL=C.UTF-8")
+	start(t, cmd)
+	focus(t, s, "page")
+	p.expect("")
+	return p
+}
+
+// expect fails the test unless the text area comes to hold this text.
+func (p *page) expect(want string) {
+	p.t.Helper()
+	got, deadline := "", time.After(patience)
+	for {
+		select {
+		case got = <-p.text:
+			if got == want {
+				return
+			}
+		case <-deadline:
+			p.t.Errorf("typed %s", difference(want, got))
+			return
+		}
 	}
 }

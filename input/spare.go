@@ -35,8 +35,8 @@ type slot struct {
 const leftOver = 2
 
 // recount brings the slots in line with a key map, which anybody may have changed.
-func (s *spares) recount(keymap *x11.Keymap, l *layout) {
-	kind, levels := spareType(keymap, l)
+func (s *spares) recount(keymap *x11.Keymap) {
+	kind, levels := spareType(keymap)
 	var codes []byte
 	for code := int(keymap.Min); code <= int(keymap.Max); code++ {
 		if key := &keymap.Keys[code]; key.Empty() || s.owns(byte(code), key) {
@@ -74,13 +74,7 @@ func (s *spares) owns(code byte, key *x11.Key) bool {
 
 // spareType chooses the key type that offers the most levels by means of modifiers
 // that may be held while text is typed.
-func spareType(keymap *x11.Keymap, l *layout) (kind byte, levels int) {
-	var usable byte
-	for _, bit := range []int{0, 5, 7} { // Shift, Mod3, Mod5
-		if l.makers[bit] != 0 {
-			usable |= 1 << bit
-		}
-	}
+func spareType(keymap *x11.Keymap) (kind byte, levels int) {
 	for i := range keymap.Types {
 		t := &keymap.Types[i]
 		n := 0
@@ -89,7 +83,7 @@ func spareType(keymap *x11.Keymap, l *layout) (kind byte, levels int) {
 				break
 			}
 		}
-		if t.Mods&^usable == 0 && n == t.Levels && n > levels {
+		if t.Mods&notTyped == 0 && n == t.Levels && n > levels {
 			kind, levels = byte(i), n
 		}
 	}

@@ -42,7 +42,10 @@ func (d *Device) newStance() (*stance, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stance{d: d, before: before, down: down, locks: before.Locked | before.Latched, group: before.Group}
+	if before.Latched != 0 {
+		d.keyboard.Unlatch(before.Latched)
+	}
+	s := &stance{d: d, before: before, down: down, locks: before.Locked, group: before.Group}
 	return s, s.readLayout()
 }
 
@@ -52,7 +55,7 @@ func (s *stance) readLayout() error {
 		return err
 	}
 	s.l = newLayout(keymap, s.before.Group)
-	s.d.spares.recount(keymap, s.l)
+	s.d.spares.recount(keymap)
 	return nil
 }
 

@@ -31,6 +31,7 @@ var texts = map[string]string{
 	"combining": "e\u0301 a\u0308 o\u0302\u0323 n\u0303",
 	"emoji":     "😀🎉👩‍👩‍👧🇩🇪🏳️‍🌈👍🏽",
 	"lines":     "a\tb\nc\r\nd",
+	"many":      printable(0x5000, 0x5000+299), // more than fit on the spare keys
 }
 
 // states are what a person may have left the keyboard in.
@@ -120,6 +121,29 @@ func TestTypeGTK(t *testing.T) {
 				want.WriteString(strings.ReplaceAll(text, "\r", ""))
 			}
 			field.expect(d, want.String())
+		})
+	}
+}
+
+func TestTypeChromium(t *testing.T) {
+	for _, name := range []string{"us", "caps de", "ru of us,ru"} {
+		state := states[name]
+		t.Run(name, func(t *testing.T) {
+			d, s := openDevice(t, state.layout)
+			d.keyboard.SetLocks(0xff, state.mods)
+			d.keyboard.SetGroup(state.group)
+			page := openPage(t, s)
+			want := ""
+			for name, text := range texts {
+				text = strings.ReplaceAll(text, "\t", "")
+				begin := time.Now()
+				if err := d.NewHolder().Type(t.Context(), text); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				want += strings.ReplaceAll(text, "\r", "")
+				page.expect(want)
+				t.Logf("%s: arrived in %v", name, time.Since(begin))
+			}
 		})
 	}
 }
