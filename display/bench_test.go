@@ -58,3 +58,22 @@ func cpuTime(tb testing.TB) time.Duration {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// BenchmarkWindows lists four windows.
+func BenchmarkWindows(b *testing.B) {
+	m := newManager(b)
+	s, err := m.Open(b.Context(), 1280, 800)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, title := range []string{"one", "two", "three", "four"} {
+		xterm(b, s, title)
+		waitWindow(b, s, title, true)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Windows(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
