@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // fakeComputer is the daemon's API over a script, and the engine that finds it.
 type fakeComputer struct {
-	t      *testing.T
+	t      testing.TB
 	server *httptest.Server
 
 	// Scripts of routes; nil has a plain answer.
@@ -41,7 +41,7 @@ type fakeComputer struct {
 	released []string
 }
 
-func newFakeComputer(t *testing.T) *fakeComputer {
+func newFakeComputer(t testing.TB) *fakeComputer {
 	f := &fakeComputer{t: t}
 	mux := http.NewServeMux()
 	mux.HandleFunc(api.RouteStart, func(w http.ResponseWriter, r *http.Request) {

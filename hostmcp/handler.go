@@ -3,6 +3,7 @@ package hostmcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -11,11 +12,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/api/client"
 )
 
 // progressEvery is how often a call that takes long says that it goes on. Clients
 // give up after 60 seconds of silence.
 const progressEvery = 2 * time.Second
+
+// A call in progress asks every healthEvery whether the daemon still answers, and
+// gives up when that takes longer than healthTimeout.
+const (
+	healthEvery   = 5 * time.Second
+	healthTimeout = 5 * time.Second
+)
 
 // protocol returns the tool as the SDK wants it.
 func (t Tool) protocol() *mcp.Tool {
@@ -59,6 +68,12 @@ func (s *Server) run(ctx context.Context, tool Tool, req *mcp.CallToolRequest) (
 			return nil, err
 		}
 		call.Session = id.Session
+		if call.Computer, err = s.current(id.Session); err != nil {
+			return nil, err
+		}
+		var stop func()
+		ctx, stop = whileAnswering(ctx, call.Computer)
+		defer stop()
 	}
 	var stop func()
 	call.progress, stop = startProgress(ctx, tool.Title, req)
@@ -66,7 +81,39 @@ func (s *Server) run(ctx context.Context, tool Tool, req *mcp.CallToolRequest) (
 	if err := s.arrivals.wait(ctx, req); err != nil {
 		return nil, err
 	}
-	return tool.Run(ctx, call)
+	reply, err := tool.Run(ctx, call)
+	if hung, ok := errors.AsType[*api.Error](context.Cause(ctx)); ok && err != nil {
+		return nil, hung
+	}
+	return reply, err
+}
+
+// whileAnswering returns a context that ends, with an [api.Error] as its cause, when
+// the computer's daemon stops answering. Without it a call on a daemon that hangs
+// would never return. stop ends the watch.
+func whileAnswering(ctx context.Context, computer *client.Client) (watched context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		ticker := time.NewTicker(healthEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			check, end := context.WithTimeout(ctx, healthTimeout)
+			_, err := computer.Health(check)
+			end()
+			if err != nil && ctx.Err() == nil {
+				cancel(api.Errorf(api.CodeEngineUnavailable, "The computer's daemon has not answered for %v.", healthTimeout).
+					WithFix("Call start_computer. If that fails too, the user has to stop the computer: " +
+						"`computer-use-mcp stop` for the local engine, `docker stop` for a container."))
+			}
+		}
+	})
+	return ctx, func() { cancel(nil); done.Wait() }
 }
 
 // startProgress reports progress every progressEvery, and at once when the message

@@ -157,7 +157,8 @@ func (s *Server) ensure(ctx context.Context, progress func(string)) (*client.Cli
 	return s.computer, nil
 }
 
-// current returns the client of the computer that was started last.
+// current returns the client of the computer that was started last. Before the first
+// start_computer there is none, and no session.
 func (s *Server) current(session string) (*client.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -322,6 +325,53 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// A call that takes long says every 2 seconds that it goes on.
+func TestProgressOfSlowCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Config{Settings: NewSettings(func(string) string { return "" })})
+		s.tools = append(s.tools, Tool{Name: "slow", Title: "Slow", NoSession: true, Run: func(ctx context.Context, c *Call) (*Reply, error) {
+			time.Sleep(7 * time.Second)
+			return &Reply{Text: "done"}, nil
+		}})
+		var messages []string
+		c := connect(t, s, "", &mcp.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+				messages = append(messages, r.Params.Message)
+			},
+		})
+		params := &mcp.CallToolParams{Name: "slow"}
+		params.SetProgressToken("p")
+		if _, err := c.CallTool(t.Context(), params); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if !slices.Equal(messages, []string{"Slow", "Slow", "Slow"}) {
+			t.Errorf("progress: %q", messages)
+		}
+	})
+}
+
+// A daemon that hangs ends the calls on it.
+func TestHungComputer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		computer := &client.Client{BaseURL: "http://127.0.0.1:1", Dial: func(context.Context, string, string) (net.Conn, error) {
+			time.Sleep(time.Minute)
+			return nil, errors.New("nobody answers")
+		}}
+		s := New(Config{Settings: NewSettings(func(string) string { return "" })})
+		s.computer = computer
+		start := time.Now()
+		text, facts, isError := call(t, connect(t, s, "", nil), "computer_observe", map[string]any{"session": api.NewID()})
+		if !isError || facts["code"] != string(api.CodeEngineUnavailable) || !strings.Contains(text, "computer-use-mcp stop") {
+			t.Errorf("%s %v", text, facts)
+		}
+		if took := time.Since(start); took > healthEvery+healthTimeout {
+			t.Errorf("it took %v", took)
+		}
+		time.Sleep(time.Minute) // of virtual time: net/http dials on when a call has ended
+	})
+}
+
 // Without a token there are no notifications at all.
 func TestNoProgressUnasked(t *testing.T) {
 	p := newPipe(t, newServer(newFakeComputer(t), nil))
@@ -395,14 +445,14 @@ func TestExitEndsSessions(t *testing.T) {
 
 // pipe is a client that writes and reads lines.
 type pipe struct {
-	t      *testing.T
+	t      testing.TB
 	in     io.WriteCloser
 	out    *bufio.Reader
 	ended  chan error
 	cancel context.CancelFunc
 }
 
-func newPipe(t *testing.T, s *Server) *pipe {
+func newPipe(t testing.TB, s *Server) *pipe {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -40,6 +40,10 @@ type Call struct {
 	Session string // empty for NoSession tools
 	Args    []byte // a JSON object of the tool's fields
 
+	// Computer is the client of the computer that the session is on; nil for
+	// NoSession tools.
+	Computer *client.Client
+
 	server   *Server
 	progress func(message string)
 }
@@ -47,10 +51,6 @@ type Call struct {
 // Progress tells the person what the call is doing. It may be called at any time
 // from one goroutine and does not block.
 func (c *Call) Progress(message string) { c.progress(message) }
-
-// Client returns the client of the computer that the session is on. Before the first
-// start_computer there is none, and no session.
-func (c *Call) Client() (*client.Client, error) { return c.server.current(c.Session) }
 
 // with makes a Handler of a function that takes its arguments as a struct. The JSON
 // names of A are the names of the tool's fields.

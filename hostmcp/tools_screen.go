@@ -58,11 +58,7 @@ func screenTools() []Tool {
 }
 
 func observe(ctx context.Context, c *Call, args api.ObserveRequest) (*Reply, error) {
-	computer, err := c.Client()
-	if err != nil {
-		return nil, err
-	}
-	result, images, err := computer.Observe(ctx, c.Session, args)
+	result, images, err := c.Computer.Observe(ctx, c.Session, args)
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +69,7 @@ func act(ctx context.Context, c *Call, args api.ActRequest) (*Reply, error) {
 	if err := args.Check(); err != nil {
 		return nil, err
 	}
-	computer, err := c.Client()
-	if err != nil {
-		return nil, err
-	}
-	result, images, err := computer.Act(ctx, c.Session, args, func(p api.Progress) { c.Progress(p.Message) })
+	result, images, err := c.Computer.Act(ctx, c.Session, args, func(p api.Progress) { c.Progress(p.Message) })
 	if err != nil {
 		return nil, err
 	}

@@ -72,11 +72,7 @@ func startComputer(ctx context.Context, c *Call, args struct{ Title string }) (*
 }
 
 func endSession(ctx context.Context, c *Call) (*Reply, error) {
-	computer, err := c.Client()
-	if err != nil {
-		return nil, err
-	}
-	result, err := computer.End(ctx, c.Session)
+	result, err := c.Computer.End(ctx, c.Session)
 	if err != nil {
 		return nil, err
 	}

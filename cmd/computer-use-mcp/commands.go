@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os/signal"
 	"runtime"
+	"syscall"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/hostmcp"
@@ -95,6 +97,12 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	transport := hostmcp.Stdio() // before anything can print
+	// A client that stops reading is an error of a write, after which the sessions
+	// are ended in order; the signal would just end the process.
+	signal.Ignore(syscall.SIGPIPE)
+	if isTerminal(a.stdin) {
+		fmt.Fprintln(a.stderr, "This is an MCP server: it waits for a client on stdin. See computer-use-mcp help.")
+	}
 	return a.server(chooseEngine).Run(ctx, transport)
 }
 
@@ -128,11 +136,15 @@ func chooseEngine(s *hostmcp.Settings, log *slog.Logger) (engine.Engine, error) 
 // asked for and Docker is not to be had, the local one serves, and note says so.
 func chooseOrLocal(s *hostmcp.Settings, log *slog.Logger) (e engine.Engine, note string, err error) {
 	e, err = chooseEngine(s, log)
-	if err == nil || s.IsSet(hostmcp.SettingEngine) || api.AsError(err).Code != api.CodeEngineUnavailable {
+	if err == nil || s.IsSet(hostmcp.SettingEngine) {
 		return e, "", err
 	}
+	because := api.AsError(err)
+	if because.Code != api.CodeEngineUnavailable {
+		return nil, "", err
+	}
 	e, err = localEngine(s, log)
-	return e, "No Docker answers, so this is the local engine: a sandbox on this machine.", err
+	return e, because.Message + " So this is the local engine: a sandbox on this machine.", err
 }
 
 func localEngine(s *hostmcp.Settings, log *slog.Logger) (*local.Engine, error) {

@@ -123,6 +123,29 @@ func TestStdoutIsTheProtocol(t *testing.T) {
 	}
 }
 
+// A client that closes the pipe it reads from is the end of the session, not a death
+// by signal.
+func TestClientStopsReading(t *testing.T) {
+	cmd := program(t, nil)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	cmd.Wait()
+	if !cmd.ProcessState.Exited() {
+		t.Errorf("ended by %v", cmd.ProcessState)
+	}
+}
+
 func TestEngines(t *testing.T) {
 	choose := func(env map[string]string) error {
 		_, err := chooseEngine(hostmcp.NewSettings(func(name string) string { return env[name] }), nil)

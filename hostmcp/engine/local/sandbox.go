@@ -3,6 +3,8 @@
 package local
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -118,8 +120,8 @@ func parents(path string) []string {
 	return dirs
 }
 
-// generatedEtc returns the files of /etc that name the computer's users instead
-// of this machine's.
+// generatedEtc returns the files of /etc that name the computer and its users
+// instead of this machine and its users.
 func (e *Engine) generatedEtc() map[string]string {
 	uid, gid := e.programIDs()
 	passwd := "root:x:0:0:root:/root:/usr/sbin/nologin\n"
@@ -132,9 +134,11 @@ func (e *Engine) generatedEtc() map[string]string {
 		passwd += fmt.Sprintf("xserver:x:%d:%d:X server:/nonexistent:/usr/sbin/nologin\n", ServerUID, ServerUID)
 		group += fmt.Sprintf("xserver:x:%d:\n", ServerUID)
 	}
+	machine := sha256.Sum256([]byte(e.home)) // the same in every run, as D-Bus wants it
 	return map[string]string{
-		"passwd": passwd + "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-		"group":  group + "nogroup:x:65534:\n",
+		"machine-id": hex.EncodeToString(machine[:16]) + "\n",
+		"passwd":     passwd + "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+		"group":      group + "nogroup:x:65534:\n",
 	}
 }
 
