@@ -80,14 +80,15 @@ func eachCell(r image.Rectangle, f func(cx, cy int)) {
 // set's own: a cell that the screen's edge cuts off lies inside when r reaches as far.
 func removeCovered(set *frame.CellSet, bounds, r image.Rectangle) {
 	const n = cellSize
-	covered := image.Rect((r.Min.X+n-1)/n*n, (r.Min.Y+n-1)/n*n, r.Max.X/n*n, r.Max.Y/n*n)
+	covered := image.Rectangle{ // may be empty, so not by image.Rect, which would swap
+		Min: image.Pt((r.Min.X+n-1)/n*n, (r.Min.Y+n-1)/n*n),
+		Max: image.Pt(r.Max.X/n*n, r.Max.Y/n*n),
+	}
 	if r.Max.X >= bounds.Max.X {
 		covered.Max.X = bounds.Max.X
 	}
 	if r.Max.Y >= bounds.Max.Y {
 		covered.Max.Y = bounds.Max.Y
 	}
-	if covered.Min.X < covered.Max.X && covered.Min.Y < covered.Max.Y {
-		set.RemoveRect(covered)
-	}
+	set.RemoveRect(covered)
 }

@@ -144,7 +144,7 @@ func (e *Encoder) effort(unit int, drawn bool) deflate.Effort {
 	case unit == 1:
 		return deflate.Effort{Depth: 64, Lazy: 64}
 	case level < 6:
-		return deflate.Effort{Depth: 8}
+		return deflate.Effort{Depth: 16}
 	}
 	return deflate.Effort{Depth: 32}
 }

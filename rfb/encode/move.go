@@ -52,8 +52,9 @@ func (m *mover) follow(copies []Copy, was, is picture, dirty *grid, area image.R
 			m.match.set(cx, cy, moved(was, is, cellRect(cx, cy, cx+1, cy+1).Intersect(is.bounds()), move))
 		}
 	}
-	m.best.load(dirty, area)
+	first := len(copies)
 	for range maxCopies {
+		m.best.load(dirty, area)
 		cells, saved := m.best.find(&m.match)
 		if saved < minSaved {
 			break
@@ -63,19 +64,18 @@ func (m *mover) follow(copies []Copy, was, is picture, dirty *grid, area image.R
 		}
 		r := cellRect(cells.Min.X, cells.Min.Y, cells.Max.X, cells.Max.Y).Intersect(is.bounds())
 		// The largest copy comes first and may have overwritten what this one needs.
-		if moved(was, is, r, move) {
-			r = stretch(was, is, r, move)
-			c := Copy{Dst: r, Src: r.Min.Sub(move)}
-			c.apply(was.pix, was.width)
-			copies = append(copies, c)
+		if len(copies) > first && !moved(was, is, r, move) {
+			continue
 		}
-	}
-	for cy := area.Min.Y; cy < area.Max.Y; cy++ {
-		for cx := area.Min.X; cx < area.Max.X; cx++ {
-			if dirty.has(cx, cy) && equalCell(was, is, cx, cy) {
+		c := Copy{Dst: stretch(was, is, r, move)}
+		c.Src = c.Dst.Min.Sub(move)
+		c.apply(was.pix, was.width)
+		copies = append(copies, c)
+		eachCell(c.Dst, func(cx, cy int) {
+			if dirty.has(cx, cy) && (image.Pt(cx, cy).In(cells) || equalCell(was, is, cx, cy)) {
 				dirty.set(cx, cy, false)
 			}
-		}
+		})
 	}
 	return copies
 }

@@ -7,12 +7,15 @@ const (
 	pieceWidth = 16
 	pieceBits  = 13
 	maxPieces  = 1 << (pieceBits - 1)
+	// Of more pieces than this only a part is looked for.
+	enoughPieces = 512
 	// A piece with fewer changes of colour may be anywhere.
 	minChanges = 3
 )
 
 // pieces are pieces of a picture, found by their hash.
 type pieces struct {
+	every  int                    // only one of so many rows is searched
 	hashes [1 << pieceBits]uint32 // 0 where there is none
 	traces [1 << pieceBits]trace
 }
@@ -27,15 +30,16 @@ type trace struct {
 const ambiguous = 1 << 30
 
 // collect takes one piece of each of the n marked cells, or of fewer when there
-// are too many.
+// are too many. They come from all eight rows of the cells, so that a part of them
+// is found when a part of the rows is searched.
 func (p *pieces) collect(pic picture, cells *grid, n int) {
 	clear(p.hashes[:])
-	every := n/maxPieces + 1
+	p.every = min(max(n/enoughPieces, 1), cellSize)
+	skip := n/maxPieces + 1
 	for cy := range cells.rows {
-		y := min(cy*cellSize+cellSize/2, pic.height-1)
 		for cx := range cells.cols {
-			x := cx * cellSize
-			if !cells.has(cx, cy) || (cx+cy)%every != 0 || x+pieceWidth > pic.width {
+			x, y := cx*cellSize, cy*cellSize+cx*3%cellSize
+			if !cells.has(cx, cy) || (cx+cy)%skip != 0 || x+pieceWidth > pic.width || y >= pic.height {
 				continue
 			}
 			row := pic.row(y, x, x+pieceWidth)
@@ -63,7 +67,7 @@ func (p *pieces) locate(was picture, cells *grid, v *votes) {
 			if x1-x0 < pieceWidth {
 				return
 			}
-			for y := cy * cellSize; y < min((cy+1)*cellSize, was.height); y++ {
+			for y := cy * cellSize; y < min((cy+1)*cellSize, was.height); y += p.every {
 				p.locateRow(was.row(y, x0, x1), x0, y)
 			}
 		})

@@ -123,7 +123,14 @@ func (p picture) row(y, x0, x1 int) []uint32 {
 	return p.pix[y*p.width+x0 : y*p.width+x1]
 }
 
+// equal compares runs of pixels of the same length, sixteen at a time.
 func equal(a, b []uint32) bool {
+	for len(a) >= 16 && len(b) >= 16 {
+		if *(*[16]uint32)(a) != *(*[16]uint32)(b) {
+			return false
+		}
+		a, b = a[16:], b[16:]
+	}
 	b = b[:len(a)]
 	for i := range a {
 		if a[i] != b[i] {

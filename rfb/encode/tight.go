@@ -46,33 +46,62 @@ func (e *Encoder) tight(b *Batch, src Block) {
 	}
 }
 
-// tightPart appends one Tight rectangle.
+// tightPart appends a part of one kind of content.
 func (e *Encoder) tightPart(b *Batch, src Block, c content) {
-	b.rect(src.Rectangle, Tight)
 	switch {
 	case c.kind == solid:
+		b.rect(src.Rectangle, Tight)
 		b.buf = e.pixel.pixel(append(b.buf, tightFill), c.colour)
 	case c.kind == photo && e.set.JPEG.Quality > 0:
+		b.rect(src.Rectangle, Tight)
 		e.tightJPEG(b, src)
 	case c.kind == photo && e.pixel.rgb:
+		b.rect(src.Rectangle, Tight)
 		b.buf = append(b.buf, byte(streamGradient)<<tightStream|tightFiltered, filterGradient)
 		e.data = e.gradient(e.data[:0], src)
 		e.tightData(b, streamGradient, 3, false)
-	case e.colour.build(src, min(maxColours, max(2, src.Dx()*src.Dy()/paletteShare))):
-		e.tightPalette(b, src)
+	case c.kind == photo:
+		e.tightFull(b, src, false)
 	default:
-		b.buf = append(b.buf, byte(streamFull)<<tightStream)
-		e.data = e.pixels(e.data[:0], src)
-		e.tightData(b, streamFull, e.pixel.size(), c.kind == drawn)
+		e.tightDrawn(b, src)
 	}
 }
 
-// paletteShare is how many pixels a colour must have to be worth its place in a
-// palette, which is not compressed.
-const paletteShare = 8
+const (
+	// A colour must have so many pixels to be worth its place in a palette, which is
+	// not compressed.
+	paletteShare = 8
+	// With too many colours, halves are tried down to this area.
+	minHalf = 16384
+)
+
+// tightDrawn appends what programs draw: with a palette where that is possible,
+// because indices compress to half of what pixels do.
+func (e *Encoder) tightDrawn(b *Batch, src Block) {
+	area := size(src.Rectangle)
+	switch {
+	case e.colour.build(src, min(maxColours, max(2, area/paletteShare))):
+		e.tightPalette(b, src)
+	case area/2 >= minHalf && src.Dx() >= src.Dy():
+		split(src.Rectangle, (src.Dx()+1)/2, area, func(r image.Rectangle) { e.tightDrawn(b, src.Sub(r)) })
+	case area/2 >= minHalf:
+		split(src.Rectangle, src.Dx(), src.Dx()*((src.Dy()+1)/2), func(r image.Rectangle) { e.tightDrawn(b, src.Sub(r)) })
+	default:
+		e.tightFull(b, src, true)
+	}
+}
+
+// tightFull appends pixels as they are.
+func (e *Encoder) tightFull(b *Batch, src Block, drawn bool) {
+	b.rect(src.Rectangle, Tight)
+	b.buf = append(b.buf, byte(streamFull)<<tightStream)
+	e.data = e.pixels(e.data[:0], src)
+	e.tightData(b, streamFull, e.pixel.size(), drawn)
+}
 
 // tightPalette appends the palette at hand and the indices of src.
 func (e *Encoder) tightPalette(b *Batch, src Block) {
+	b.rect(src.Rectangle, Tight)
 	p := &e.colour
 	n := len(p.colours)
 	if n == 1 {

@@ -26,7 +26,7 @@ func (e *Encoder) zrle(b *Batch, src Block) {
 				mixed -= raw
 				end(1, true)
 				mixed = raw
-				end(e.pixel.size(), false)
+				end(e.pixel.size(), repeats(tile))
 			}
 		}
 	}
@@ -56,13 +56,9 @@ func (e *Encoder) zrleTile(dst []byte, t Block) []byte {
 	if few && n <= zrlePacked {
 		return e.zrlePacked(dst, t)
 	}
-	runs, area := countRuns(t), t.Dx()*t.Dy()
-	switch {
-	case few && runs < area:
+	if few && countRuns(t) < t.Dx()*t.Dy() {
 		dst = e.zrlePalette(append(dst, byte(zrleRLE+n)))
-		return e.zrleRuns(dst, t, true)
-	case runs < area/4:
-		return e.zrleRuns(append(dst, zrleRLE), t, false)
+		return e.zrleRuns(dst, t)
 	}
 	return e.pixels(append(dst, zrleRaw), t)
 }
@@ -111,18 +107,16 @@ func (e *Encoder) packed(dst []byte, t Block, bits int) []byte {
 	return dst
 }
 
-// zrleRuns appends a tile as runs, which may go on from row to row, of palette
-// indices or of pixels.
-func (e *Encoder) zrleRuns(dst []byte, t Block, indexed bool) []byte {
+// zrleRuns appends a tile as runs of palette indices, which may go on from row to
+// row.
+func (e *Encoder) zrleRuns(dst []byte, t Block) []byte {
 	run := func(c uint32, n int) {
-		if !indexed {
-			dst = e.pixel.pixel(dst, c)
-		} else if i := e.colour.index(c); n == 1 {
+		i := e.colour.index(c)
+		if n == 1 {
 			dst = append(dst, i)
 			return
-		} else {
-			dst = append(dst, i|0x80)
 		}
+		dst = append(dst, i|0x80)
 		for n--; n >= 255; n -= 255 {
 			dst = append(dst, 255)
 		}
