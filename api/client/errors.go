@@ -11,6 +11,13 @@ import (
 	"github.com/falleng0d/computer-use-mcp/api"
 )
 
+// Windows has numbers of its own for these, which errors.Is does not match with the
+// common ones.
+const (
+	windowsReset   = syscall.Errno(10054) // WSAECONNRESET
+	windowsRefused = syscall.Errno(10061) // WSAECONNREFUSED
+)
+
 // connectionError words an error of the connection. One that is an api.Error already
 // stays as it is.
 func connectionError(ctx context.Context, err error) *api.Error {
@@ -23,11 +30,11 @@ func connectionError(ctx context.Context, err error) *api.Error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return api.Errorf(api.CodeTimeout, "The computer did not answer in time.").
 			WithFix("Try again.").WithRetry()
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, windowsRefused), errors.Is(err, fs.ErrNotExist):
 		return api.Errorf(api.CodeComputerStopped, "The computer is not running: %v.", err).
 			WithFix("Call start_computer; files in home are still there.").WithRetry()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, windowsReset), errors.Is(err, syscall.EPIPE):
 		return api.Errorf(api.CodeComputerStopped, "The computer went away during the call: %v.", err).
 			WithFix("Call start_computer; files in home are still there.").WithRetry()
 	}
