@@ -33,7 +33,7 @@ func newCodes(dc, ac *huffmanSpec) *codes {
 	ac.assign(c.ac[:])
 	c.endOfBlock, c.sixteenZeros = c.ac[0x00], c.ac[0xf0]
 	for i := range c.small {
-		run, value := i>>6, i&63-32
+		run, value := i>>6, int32(i&63-32)
 		c.small[i] = c.ac[run<<4|size(value)] | tail(value)
 	}
 	return c
@@ -56,12 +56,12 @@ func (s *huffmanSpec) assign(table []word) {
 }
 
 // size returns how many bits a value takes (T.81, table F.1).
-func size(value int) int { return bits.Len(uint(max(value, -value))) }
+func size(value int32) int { return bits.Len32(uint32(max(value, -value))) }
 
 // tail returns a value's bits at their place in a word. Negative values are
 // written less one, so that the first bit tells the sign.
-func tail(value int) word {
-	return word(value+value>>63) & (1<<size(value) - 1) << lengthBits
+func tail(value int32) word {
+	return word(value+value>>31) & (1<<size(value) - 1) << lengthBits
 }
 
 // order holds for each place in the zigzag order the place in block.coef.
@@ -104,16 +104,16 @@ const windowSize = 1 << 13
 // in bulk, leaves no branch for each code that a processor could not foresee.
 type entropy struct {
 	out    []byte
-	acc    uint64 // bits not yet in the window, in the low end; garbage above them
-	n      uint   // how many bits, at most 11 between blocks
-	last   [3]int // DC coefficient of the block before, by component
-	at     int    // bytes in the window
+	acc    uint64   // bits not yet in the window, in the low end; garbage above them
+	n      uint     // how many bits, at most 11 between blocks
+	last   [3]int32 // DC coefficient of the block before, by component
+	at     int      // bytes in the window
 	window [windowSize + 8]byte
 }
 
 // begin prepares for a picture whose data is appended to dst.
 func (e *entropy) begin(dst []byte) {
-	e.out, e.acc, e.n, e.last, e.at = dst, 0, 0, [3]int{}, 0
+	e.out, e.acc, e.n, e.last, e.at = dst, 0, 0, [3]int32{}, 0
 }
 
 // write appends a block of the component. One loop with one place that adds bits
@@ -125,7 +125,7 @@ func (e *entropy) write(b *block, component int, c *codes) {
 	window, at := &e.window, uint(e.at)
 	acc, n := e.acc, e.n
 
-	dc := int(b.coef[0])
+	dc := int32(b.coef[0])
 	diff := dc - e.last[component]
 	e.last[component] = dc
 	w := c.dc[size(diff)&15] | tail(diff)
@@ -155,9 +155,9 @@ func (e *entropy) write(b *block, component int, c *codes) {
 		}
 		next = z + 1
 		places &= places - 1
-		value := int(b.coef[order[z&63]&63])
-		if uint(value+32) < 64 {
-			w = c.small[(run<<6+value+32)&1023]
+		value := int32(b.coef[order[z&63]&63])
+		if uint32(value+32) < 64 {
+			w = c.small[(run<<6+int(value)+32)&1023]
 		} else {
 			w = c.ac[(run<<4|size(value))&255] | tail(value)
 		}

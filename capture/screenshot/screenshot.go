@@ -41,7 +41,7 @@ const (
 // Options choose what a picture shows and how large it may get. The zero value is
 // the whole screen without the cursor, within the default limits.
 type Options struct {
-	Region   image.Rectangle // in screen pixels; empty means the whole screen
+	Region   image.Rectangle // in screen pixels; the zero value means the whole screen
 	Cursor   bool            // draw the pointer into the picture
 	MaxSide  int             // longest side in pixels, at least 1; 0 is DefaultMaxSide
 	MaxBytes int             // size of the file, at least MinMaxBytes; 0 is DefaultMaxBytes
@@ -57,8 +57,8 @@ type Options struct {
 // Shot is a picture file of a screen.
 type Shot struct {
 	Stamp        frame.Stamp
-	CapturedAt   time.Time
-	ScreenWidth  int // pixels
+	CapturedAt   time.Time // when Stamp was published; nothing has changed since
+	ScreenWidth  int       // pixels
 	ScreenHeight int
 	Cursor       frame.Cursor    // as it was, drawn in or not
 	Region       image.Rectangle // the part of the screen that the picture shows

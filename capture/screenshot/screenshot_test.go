@@ -5,8 +5,9 @@ import (
 	"errors"
 	"image"
 	_ "image/jpeg"
-	_ "image/png"
+	"image/png"
 	"math"
+	"sync"
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
@@ -22,13 +23,19 @@ func screen(pix []uint32, width int) *frame.Buffer {
 	return buf
 }
 
-// take takes a shot, checks that the file is what the shot says, and decodes it.
+// take takes a shot and decodes it.
 func take(t *testing.T, buf *frame.Buffer, opt Options) (*Shot, image.Image) {
 	t.Helper()
 	shot, err := Take(buf, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return shot, checkFile(t, shot)
+}
+
+// checkFile checks that the file is what the shot says, and decodes it.
+func checkFile(t *testing.T, shot *Shot) image.Image {
+	t.Helper()
 	img, format, err := image.Decode(bytes.NewReader(shot.Data))
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +44,7 @@ func take(t *testing.T, buf *frame.Buffer, opt Options) (*Shot, image.Image) {
 		t.Fatalf("the file is a %s of %v, the shot says %s of %dx%d",
 			format, img.Bounds().Size(), shot.Format, shot.Width, shot.Height)
 	}
-	return shot, img
+	return img
 }
 
 func colour(img image.Image, x, y int) uint32 {
@@ -140,16 +147,24 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// Clients refuse pictures above 2000 pixels a side or 1 MB.
+// Clients refuse pictures above 2000 pixels a side or 1 MB, whatever is on the
+// largest screen.
 func TestHugeNoisyScreenFitsTheDefaults(t *testing.T) {
-	pix := testscreen.Noise(1, 7680, 4320)
-	shot, img := take(t, screen(pix, 7680), Options{})
-	if len(shot.Data) > DefaultMaxBytes || max(shot.Width, shot.Height) > DefaultMaxSide {
-		t.Errorf("%d bytes, %dx%d", len(shot.Data), shot.Width, shot.Height)
+	const width, height = 7680, 4320
+	noise := testscreen.Noise(1, width, 1)
+	still := &Still{Region: image.Rect(0, 0, width, height), Pix: make([]uint32, 0, width*height)}
+	for y := range height { // each row is the noise, begun elsewhere
+		at := y * 7919 % width
+		still.Pix = append(append(still.Pix, noise[at:]...), noise[:at]...)
 	}
-	t.Logf("%s at quality %d, %dx%d, scale %.4f, %d bytes",
-		shot.Format, shot.Quality, shot.Width, shot.Height, shot.Scale, len(shot.Data))
-	_ = img
+	shot, err := still.Encode(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFile(t, shot)
+	if len(shot.Data) > DefaultMaxBytes || shot.Width != DefaultMaxSide || shot.Format != JPEG {
+		t.Errorf("%s of %dx%d, %d bytes", shot.Format, shot.Width, shot.Height, len(shot.Data))
+	}
 }
 
 // A small target must be found where the mapping says, in each corner, at any scale.
@@ -232,6 +247,61 @@ func TestShrink(t *testing.T) {
 	if a, b := brightness(noise), brightness(shrink(noise, 173, 97, 100, 56)); math.Abs(a-b) > 0.6 {
 		t.Errorf("brightness %.2f became %.2f", a, b)
 	}
+}
+
+// However a line is shrunk, every tap is inside it and weights add up to one.
+func TestAreas(t *testing.T) {
+	for from := 1; from <= 80; from++ {
+		for to := 1; to <= from; to++ {
+			for i, tap := range areas(from, to) {
+				sum := uint64(0)
+				for _, w := range tap.weights {
+					sum += w
+				}
+				if sum != one || tap.first < 0 || tap.first+len(tap.weights) > from {
+					t.Fatalf("%d to %d: pixel %d has %+v", from, to, i, tap)
+				}
+			}
+		}
+	}
+}
+
+// Shots are taken while the screen changes, by several readers.
+func TestTakeWhileWriting(t *testing.T) {
+	const width, height = 160, 100
+	black, white := make([]uint32, width*height), make([]uint32, width*height)
+	for i := range white {
+		white[i] = 0xffffff
+	}
+	buf := screen(black, width)
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for range 20 {
+				shot, err := Take(buf, Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				img, err := png.Decode(bytes.NewReader(shot.Data))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if a, b := colour(img, 0, 0), colour(img, width-1, height-1); a != b {
+					t.Errorf("one shot of two states: %06x and %06x", a, b)
+				}
+			}
+		})
+	}
+	for i := range 100 {
+		pix := black
+		if i%2 == 0 {
+			pix = white
+		}
+		buf.Publish(pix, width, []image.Rectangle{image.Rect(0, 0, width, height)})
+	}
+	readers.Wait()
 }
 
 func brightness(pix []uint32) float64 {

@@ -19,8 +19,8 @@ type Still struct {
 	Pix          []uint32        // Region's pixels 0x00RRGGBB, row by row
 }
 
-// Copy copies a region of the view, the whole screen when it is empty, with the
-// cursor drawn in when asked. Errors are a [RegionError] or [ErrNoFrame].
+// Copy copies a region of the view, the whole screen for the zero value, with the
+// cursor drawn in when asked. It is meant to be called inside [frame.Buffer.Read]. Errors are a [RegionError] or [ErrNoFrame].
 func Copy(v frame.View, region image.Rectangle, cursor bool) (*Still, error) {
 	s := new(Still)
 	if err := s.copy(v, region, cursor); err != nil {

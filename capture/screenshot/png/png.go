@@ -12,7 +12,9 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 const signature = "\x89PNG\r\n\x1a\n"
@@ -36,17 +38,25 @@ func Append(dst []byte, pix []uint32, stride, width, height int) []byte {
 	defer encoders.Put(e)
 	e.pix, e.stride, e.width, e.height = pix, stride, width, height
 	e.usePalette = e.palette.collect(pix, stride, width, height)
-	e.compress()
+	strips := e.compress()
+	e.pix = nil // it is the caller's
 
+	size := maxOverhead
+	for _, s := range strips {
+		size += len(s.chunk)
+	}
+	dst = slices.Grow(dst, size)
 	dst = append(dst, signature...)
 	dst = e.appendHeader(dst)
-	for _, s := range e.strips {
+	for _, s := range strips {
 		dst = append(dst, s.chunk...)
 	}
-	dst = e.appendTrailer(dst)
-	e.pix = nil
-	return dst
+	return appendTrailer(dst, strips)
 }
+
+// maxOverhead is the most bytes of a file that are not a strip: the largest palette
+// and the frames of five chunks.
+const maxOverhead = 1024
 
 // encoder holds one picture while it is written, and buffers for the next one.
 type encoder struct {
@@ -55,27 +65,25 @@ type encoder struct {
 	width, height int
 	usePalette    bool
 	palette       palette
-	strips        []*strip
+	strips        []*strip // of this picture and maybe more, of a larger one before
 }
 
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
-// compress fills e.strips, which cover the picture from top to bottom.
-func (e *encoder) compress() {
+// compress returns the strips of the picture from top to bottom.
+func (e *encoder) compress() []*strip {
 	rows := max(1, stripPixels/e.width)
 	n := (e.height + rows - 1) / rows
 	for len(e.strips) < n {
 		e.strips = append(e.strips, new(strip))
 	}
-	e.strips = e.strips[:n]
-
-	next := make(chan int, n)
-	for i := range n {
-		next <- i
-	}
-	close(next)
+	var next atomic.Int32
 	work := func() {
-		for i := range next {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
 			e.strips[i].compress(e, i*rows, min((i+1)*rows, e.height))
 		}
 	}
@@ -85,6 +93,7 @@ func (e *encoder) compress() {
 	}
 	work()
 	helpers.Wait()
+	return e.strips[:n]
 }
 
 // appendHeader appends IHDR and, for a palette, PLTE.
@@ -110,9 +119,9 @@ func (e *encoder) appendHeader(dst []byte) []byte {
 
 // appendTrailer appends the end of the zlib stream, an empty final block and the
 // checksum over all strips, as a last IDAT, and IEND.
-func (e *encoder) appendTrailer(dst []byte) []byte {
+func appendTrailer(dst []byte, strips []*strip) []byte {
 	sum := uint32(1)
-	for _, s := range e.strips {
+	for _, s := range strips {
 		sum = adlerCombine(sum, s.adler, len(s.raw))
 	}
 	dst, start := beginChunk(dst, "IDAT")
