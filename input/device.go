@@ -52,9 +52,12 @@ func New(conn *x11.Conn, onMove func(x, y int)) (*Device, error) {
 // it is gone or hangs (x11.ErrClosed).
 func (d *Device) Sync() error { return d.step(d.conn.Sync) }
 
+// step runs f, which waits for the X server.
+func (d *Device) step(f func() error) error { return step(d.conn, f) }
+
 // step runs f, which waits for the X server, and hangs up when that takes too long.
-func (d *Device) step(f func() error) error {
-	alarm := time.AfterFunc(serverTimeout, d.conn.Close)
+func step(conn *x11.Conn, f func() error) error {
+	alarm := time.AfterFunc(serverTimeout, conn.Close)
 	defer alarm.Stop()
 	return f()
 }

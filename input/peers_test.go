@@ -250,3 +250,11 @@ func (p *page) expect(want string) {
 		}
 	}
 }
+
+// stop makes a process hang until the test ends or kills it.
+func stop(t testing.TB, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
