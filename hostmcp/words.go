@@ -86,12 +86,10 @@ func actText(r api.ActRequest, a api.ActResult) string {
 	if s := a.Stopped; s != nil {
 		fmt.Fprintf(&b, "STOPPED at action %d of %d: %s. Done: %s. Not run: %s. %s", s.At+1, len(r.Actions), s.Why,
 			numbers(s.Done), numbers(s.NotRun), s.Hint)
+	} else if len(r.Actions) == 1 {
+		b.WriteString("The action ran.")
 	} else {
-		fmt.Fprintf(&b, "All %d actions ran.", len(r.Actions))
-		if len(r.Actions) == 1 {
-			b.Reset()
-			b.WriteString("The action ran.")
-		}
+		fmt.Fprintf(&b, "%d actions ran.", len(r.Actions))
 	}
 	for _, s := range a.Steps {
 		if text := verdictText(s); text != "" {

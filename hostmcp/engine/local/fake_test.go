@@ -35,8 +35,9 @@ func fakeDaemon() {
 	state := flags.String("state", "", "")
 	home := flags.String("home", "", "")
 	tokenFile := flags.String("token-file", "", "")
+	sandbox := flags.String("sandbox", "", "")
 	listen := flags.String("listen", "", "")
-	for _, name := range []string{"viewer-listen", "port-base", "program-uid", "program-gid", "server-uid", "server-gid", "sandbox"} {
+	for _, name := range []string{"viewer-listen", "port-base", "program-uid", "program-gid", "server-uid", "server-gid"} {
 		flags.String(name, "", "")
 	}
 	flags.Parse(os.Args[1:])
@@ -83,7 +84,7 @@ func fakeDaemon() {
 		}
 		mux.ServeHTTP(w, r)
 	})
-	data, err := json.Marshal(api.Facts{PID: os.Getpid(), API: l.Addr().String(), ComputerID: id})
+	data, err := json.Marshal(api.Facts{PID: os.Getpid(), API: l.Addr().String(), ComputerID: id, Sandbox: *sandbox})
 	check(err)
 	check(os.WriteFile(facts, data, 0o600))
 	check(http.Serve(l, guarded))

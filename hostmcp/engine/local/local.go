@@ -29,7 +29,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -134,7 +133,7 @@ func (e *Engine) Name() string { return "local" }
 
 // Ensure implements [engine.Engine].
 func (e *Engine) Ensure(ctx context.Context, progress func(string)) (*engine.Endpoint, error) {
-	if endpoint, err := e.state.probe(ctx); err == nil {
+	if endpoint, err := e.find(ctx); err == nil {
 		return endpoint, nil
 	}
 	if err := e.state.create(); err != nil {
@@ -163,11 +162,11 @@ func (e *Engine) ensure(ctx context.Context, progress func(string)) (*engine.End
 			progress("Starting the local computer.")
 			return e.start(ctx, lock)
 		}
-		endpoint, err := e.state.probe(ctx)
+		endpoint, err := e.find(ctx)
 		if err == nil {
 			return endpoint, nil
 		}
-		if refusal, ok := errors.AsType[*api.Error](err); ok && refusal.Code == api.CodeVersionMismatch {
+		if refusal := api.AsError(err); refusal.Code == api.CodeVersionMismatch || refusal.Code == api.CodeComputerMismatch {
 			return nil, refusal // waiting would not change it
 		}
 		if e.cfg.Unsafe && e.killOrphans() {
@@ -183,6 +182,21 @@ func (e *Engine) ensure(ctx context.Context, progress func(string)) (*engine.End
 	}
 }
 
+// find returns how the running computer is reached, if it is the one that was asked for:
+// one without a sandbox is never taken for one that has it.
+func (e *Engine) find(ctx context.Context) (*engine.Endpoint, error) {
+	endpoint, facts, err := e.state.probe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if facts.Sandbox != e.sandboxWords() {
+		return nil, api.Errorf(api.CodeComputerMismatch, "The local computer %q runs with another sandbox than COMPUTER_USE_LOCAL_SANDBOX asks for: %s.",
+			e.cfg.Name, facts.Sandbox).
+			WithFix("Run `computer-use-mcp stop`, then call start_computer again.")
+	}
+	return endpoint, nil
+}
+
 // hung is the error for a computer whose processes live and do not answer.
 func (e *Engine) hung(cause error) error {
 	return api.Errorf(api.CodeEngineUnavailable,
@@ -194,30 +208,25 @@ func (e *Engine) hung(cause error) error {
 
 // Status implements [engine.Engine].
 func (e *Engine) Status(ctx context.Context) (*engine.Status, error) {
-	s := &engine.Status{State: engine.StateStopped, Details: []engine.Detail{
+	s := &engine.Status{State: engine.StateStopped}
+	sandbox := e.sandboxWords()
+	if holders := e.state.holders(); len(holders) > 0 {
+		s.State = engine.StateUnresponsive
+		if endpoint, facts, err := e.state.probe(ctx); err == nil {
+			s.State, s.Endpoint = engine.StateRunning, endpoint
+			sandbox = facts.Sandbox
+			pids := namespacePIDs(holders[0])
+			s.HostPID = func(pid int) int { return pids[pid] }
+			s.PID = pids[facts.PID]
+		}
+	}
+	s.Details = []engine.Detail{
 		{Name: "name", Value: e.cfg.Name},
-		{Name: "sandbox", Value: e.sandboxWords()},
+		{Name: "sandbox", Value: sandbox},
 		{Name: "home", Value: e.home},
 		{Name: "state", Value: string(e.state)},
 		{Name: "log", Value: e.state.log()},
-	}}
-	holders := e.state.holders()
-	if len(holders) == 0 {
-		return s, nil
 	}
-	endpoint, err := e.state.probe(ctx)
-	if err != nil {
-		s.State = engine.StateUnresponsive
-		return s, nil
-	}
-	facts, err := e.state.facts()
-	if err != nil {
-		return nil, err
-	}
-	s.State, s.Endpoint = engine.StateRunning, endpoint
-	pids := namespacePIDs(holders[0])
-	s.HostPID = func(pid int) int { return pids[pid] }
-	s.PID = pids[facts.PID]
 	return s, nil
 }
 
@@ -234,13 +243,18 @@ func (e *Engine) Stop(ctx context.Context) (bool, error) {
 	} else if e.state.waitFree(orderly) == nil {
 		return true, nil
 	}
-	for _, pid := range e.state.holders() {
-		kill(pid)
+	// Without a sandbox a process may start another one between the look and the kill.
+	killing, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	for len(e.state.holders()) > 0 {
+		for _, pid := range e.state.holders() {
+			kill(pid)
+		}
+		if err := sleep(killing, pollEvery); err != nil {
+			return true, fmt.Errorf("stop the local computer: processes %v are still there: %v", e.state.holders(), err)
+		}
 	}
-	if err := e.state.waitFree(ctx); err != nil {
-		return true, fmt.Errorf("stop the local computer: processes %v are still there: %v", e.state.holders(), err)
-	}
-	return true, nil
+	return true, e.state.waitFree(killing)
 }
 
 func (e *Engine) sandboxWords() string {

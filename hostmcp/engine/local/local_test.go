@@ -363,8 +363,28 @@ func TestProgramsCannotReadState(t *testing.T) {
 	if got := run(t, endpoint, as+"'echo x > ~/own && cat ~/own'"); got != "x\n" {
 		t.Errorf("a program cannot use its home: %q", got)
 	}
-	if got := run(t, endpoint, as+"'grep CapEff /proc/self/status'"); strings.Trim(got, "CapEff:\t0\n") != "" {
+	if got := run(t, endpoint, as+"'grep CapEff /proc/self/status'"); got != "CapEff:\t0000000000000000\n" {
 		t.Errorf("a program has capabilities: %s", got)
+	}
+}
+
+// Who asks for a sandbox does not get the computer that somebody started without.
+func TestNoSandboxIsNotTakenForOne(t *testing.T) {
+	e := newEngine(t, func(c *Config) { c.Unsafe = true })
+	ensure(t, e)
+	cfg := e.cfg
+	cfg.Unsafe = false
+	safe, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = safe.Ensure(t.Context(), func(string) {})
+	if refusal := api.AsError(err); refusal.Code != api.CodeComputerMismatch || !strings.Contains(refusal.Fix, "stop") {
+		t.Errorf("Ensure = %v", err)
+	}
+	status, err := safe.Status(t.Context())
+	if err != nil || !strings.Contains(status.Details[1].Value, "UNSAFE") {
+		t.Errorf("Status = %+v, %v", status, err)
 	}
 }
 

@@ -65,7 +65,7 @@ func (e *Engine) start(ctx context.Context, lock *os.File) (*engine.Endpoint, er
 // awaitAnswer waits until the daemon answers, ends or has no time left.
 func (e *Engine) awaitAnswer(ctx context.Context, ended <-chan error) (*engine.Endpoint, error) {
 	for {
-		endpoint, err := e.state.probe(ctx)
+		endpoint, err := e.find(ctx)
 		if err == nil {
 			return endpoint, nil
 		}

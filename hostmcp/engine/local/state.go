@@ -111,27 +111,24 @@ func (d stateDir) facts() (api.Facts, error) {
 // probe asks the daemon for its identity and returns how it is reached. A
 // stranger who got the same port cannot answer: every run has a new token, and
 // the stranger's computer is another one.
-func (d stateDir) probe(ctx context.Context) (*engine.Endpoint, error) {
+func (d stateDir) probe(ctx context.Context) (*engine.Endpoint, api.Facts, error) {
 	facts, err := d.facts()
 	if err != nil {
-		return nil, err
+		return nil, facts, err
 	}
 	endpoint, err := d.endpoint(facts)
 	if err != nil {
-		return nil, err
+		return nil, facts, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	computer := endpoint.Client()
 	defer computer.CloseIdle()
 	info, err := computer.Info(ctx)
-	if err != nil {
-		return nil, err
+	if err == nil && info.ComputerID != facts.ComputerID {
+		err = fmt.Errorf("%s is answered by another computer", facts.API)
 	}
-	if info.ComputerID != facts.ComputerID {
-		return nil, fmt.Errorf("%s is answered by another computer", facts.API)
-	}
-	return endpoint, nil
+	return endpoint, facts, err
 }
 
 // endpoint makes the endpoint that facts and the token file describe.
