@@ -51,10 +51,10 @@ func (z *inflater) bytes(n int) []byte {
 	return p
 }
 
-// rest panics unless all data of the chunks were taken: only the empty block at
-// their end may be left.
+// rest panics unless all data of the chunks were taken: only the end of a block and an
+// empty block may be left.
 func (z *inflater) rest() {
-	if z.chunks.Len() > 5 {
+	if z.chunks.Len() > 8 {
 		panic(fmt.Sprintf("%d bytes of compressed data left", z.chunks.Len()))
 	}
 }

@@ -132,13 +132,16 @@ func (e *Encoder) compress(b *Batch, stream streamID) {
 }
 
 // effort chooses how hard to compress data of units of some bytes. Photos have few
-// matches worth the search; what programs draw has many and is small.
+// matches worth a search; what programs draw has many and is small.
 func (e *Encoder) effort(unit int, drawn bool) deflate.Effort {
-	switch level := e.set.Level; {
+	level := e.set.Level
+	switch {
 	case level == 0:
 		return deflate.Effort{}
-	case !drawn && level < 6 || level == 1:
+	case level == 1, !drawn && level == 2:
 		return deflate.Effort{Depth: 1}
+	case !drawn && level < 6:
+		return deflate.Effort{Depth: 4}
 	case unit == 1 && level < 6:
 		return deflate.Effort{Depth: 8, Lazy: 16}
 	case unit == 1:

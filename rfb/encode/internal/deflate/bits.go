@@ -1,9 +1,6 @@
 package deflate
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "encoding/binary"
 
 // bitWriter appends bits to a buffer, the first bit lowest.
 type bitWriter struct {
@@ -32,41 +29,24 @@ func (w *bitWriter) align() {
 	}
 }
 
-// fastWriter writes the bulk of a block into space that was made beforehand.
-// Between two flushes at most 56 bits may be added.
-type fastWriter struct {
-	out []byte
-	pos int
-	acc uint64
-	n   uint
+// acc collects bits in a register, for the bulk of a block. Between two calls of
+// flush at most 56 bits may be added.
+type acc struct {
+	bits uint64
+	n    uint
 }
 
-// fast begins to write about size bits, endFast ends it.
-func (w *bitWriter) fast(size int) fastWriter {
-	pos := len(w.out)
-	w.out = slices.Grow(w.out, size/8+16)
-	f := fastWriter{w.out[:cap(w.out)], pos, w.acc, w.n}
-	f.flush()
-	return f
+func (a *acc) add(bits uint64, n uint) {
+	a.bits |= bits << (a.n & 63)
+	a.n += n
 }
 
-func (w *bitWriter) endFast(f fastWriter) {
-	w.out, w.acc, w.n = f.out[:f.pos], f.acc, f.n
-}
-
-func (w *fastWriter) add(c code) {
-	w.acc |= uint64(c&0xffff) << w.n
-	w.n += uint(c >> 16)
-}
-
-func (w *fastWriter) addBits(v uint64, n uint) {
-	w.acc |= v << w.n
-	w.n += n
-}
-
-func (w *fastWriter) flush() {
-	binary.LittleEndian.PutUint64(w.out[w.pos:], w.acc)
-	w.pos += int(w.n / 8)
-	w.acc >>= w.n &^ 7
-	w.n &= 7
+// flush writes whole bytes to out at pos, and garbage up to seven bytes beyond
+// them. It returns where to go on.
+func (a *acc) flush(out []byte, pos int) int {
+	binary.LittleEndian.PutUint64(out[pos:], a.bits)
+	a.bits >>= a.n & 56
+	pos += int(a.n >> 3)
+	a.n &= 7
+	return pos
 }

@@ -3,6 +3,7 @@ package deflate
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // sequence is a run of literal bytes and then a match. The literals are not
@@ -277,46 +278,57 @@ func (b *blocks) tables(nlit, ndist, npre int) {
 	for _, r := range b.runs {
 		s := int(r & 0xff)
 		c := b.pre.codes[s]
-		w.write(uint64(c&0xffff), c.len())
+		w.write(c.bits(), c.len())
 		w.write(uint64(r>>8), uint(runExtra(s)))
 	}
 }
 
 // sequences writes the sequences, about size bits, and the end of the block.
 func (b *blocks) sequences(seqs []sequence, data []byte, size int, lit, dist *huffman) {
-	w := b.fast(size)
+	pos := len(b.out)
+	out := slices.Grow(b.out, size/8+16)
+	out = out[:cap(out)]
+	a := acc{b.acc, b.n}
+	pos = a.flush(out, pos)
 	lits := (*[literals]code)(lit.codes)
 	dists := (*[distances]code)(dist.codes)
 	for _, s := range seqs {
 		run := data[:s.literals]
 		data = data[s.literals:]
 		for len(run) >= 3 {
-			w.add(lits[run[0]])
-			w.add(lits[run[1]])
-			w.add(lits[run[2]])
-			w.flush()
+			c0, c1, c2 := lits[run[0]], lits[run[1]], lits[run[2]]
+			a.add(c0.bits(), c0.len())
+			a.add(c1.bits(), c1.len())
+			a.add(c2.bits(), c2.len())
+			pos = a.flush(out, pos)
 			run = run[3:]
 		}
-		for _, v := range run {
-			w.add(lits[v])
+		if len(run) > 0 {
+			for _, v := range run {
+				c := lits[v]
+				a.add(c.bits(), c.len())
+			}
+			pos = a.flush(out, pos)
 		}
-		w.flush()
 		if s.match == noMatch {
 			continue
 		}
 		length, d := s.match>>16&0xff, uint(s.match&0xffff)
 		data = data[length+minMatch:]
 		ls := uint(lengthSymbol[length])
-		w.add(lits[endOfBlock+1+ls])
-		w.addBits(uint64(length)-uint64(lengthBase[ls]), uint(lengthExtra[ls]))
+		c := lits[endOfBlock+1+ls]
+		a.add(c.bits(), c.len())
+		a.add(uint64(length)-uint64(lengthBase[ls]), uint(lengthExtra[ls]))
 		ds := distSymbol(d)
-		w.add(dists[ds])
-		w.addBits(uint64(d-uint(distBase[ds])), distExtra(ds))
-		w.flush()
+		c = dists[ds]
+		a.add(c.bits(), c.len())
+		a.add(uint64(d-uint(distBase[ds])), distExtra(ds))
+		pos = a.flush(out, pos)
 	}
-	w.add(lits[endOfBlock])
-	w.flush()
-	b.endFast(w)
+	c := lits[endOfBlock]
+	a.add(c.bits(), c.len())
+	pos = a.flush(out, pos)
+	b.out, b.acc, b.n = out[:pos], a.bits, a.n
 }
 
 // store writes data uncompressed.

@@ -9,7 +9,8 @@ import (
 // deflate sends them in the low half, their number in the high half.
 type code uint32
 
-func (c code) len() uint { return uint(c >> 16) }
+func (c code) bits() uint64 { return uint64(c & 0xffff) }
+func (c code) len() uint    { return uint(c >> 16) }
 
 // huffman makes codes of limited length from how often each symbol occurs.
 type huffman struct {

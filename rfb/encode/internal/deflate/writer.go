@@ -116,16 +116,24 @@ func (w *Writer) matchFirst(start, end, unit int) int {
 	seqs := w.seqs
 	i, lit := start, start
 	for i < end && i <= last {
-		v := binary.LittleEndian.Uint32(src[i:])
+		v := binary.LittleEndian.Uint64(src[i:])
 		pos := shift + uint32(i)
-		h := hash(v << drop)
+		h := hash(uint32(v) << drop)
 		dist := pos - w.head[h]
 		w.head[h] = pos
-		if dist > uint32(min(i, window)) || (binary.LittleEndian.Uint32(src[i-int(dist):])^v)<<drop != 0 {
+		if dist > uint32(min(i, window)) {
 			i += unit
 			continue
 		}
-		length := whole(common(src[i-int(dist):], src[i:]), unit)
+		differ := binary.LittleEndian.Uint64(src[i-int(dist):]) ^ v
+		if uint32(differ)<<drop != 0 {
+			i += unit
+			continue
+		}
+		length := unit
+		if unit != 3 || differ>>24&0xffffff == 0 { // else one pixel, as mostly in photos
+			length = whole(common(src[i-int(dist):], src[i:]), unit)
+		}
 		seqs = append(seqs, sequence{uint32(i - lit), uint32(length-minMatch)<<16 | (dist - 1)})
 		for k := i + unit; k < i+length && k <= last; k += unit {
 			w.head[hash(binary.LittleEndian.Uint32(src[k:])<<drop)] = shift + uint32(k)
