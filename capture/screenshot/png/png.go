@@ -65,33 +65,38 @@ type encoder struct {
 	width, height int
 	usePalette    bool
 	palette       palette
-	strips        []*strip // of this picture and maybe more, of a larger one before
+	strips        []strip   // of this picture and maybe more, of a larger one before
+	workers       []*worker // one for each core
 }
 
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // compress returns the strips of the picture from top to bottom.
-func (e *encoder) compress() []*strip {
+func (e *encoder) compress() []strip {
 	rows := max(1, stripPixels/e.width)
 	n := (e.height + rows - 1) / rows
-	for len(e.strips) < n {
-		e.strips = append(e.strips, new(strip))
+	if n > len(e.strips) {
+		e.strips = append(e.strips, make([]strip, n-len(e.strips))...)
+	}
+	cores := min(n, runtime.GOMAXPROCS(0))
+	for len(e.workers) < cores {
+		e.workers = append(e.workers, new(worker))
 	}
 	var next atomic.Int32
-	work := func() {
+	work := func(w *worker) {
 		for {
 			i := int(next.Add(1)) - 1
 			if i >= n {
 				return
 			}
-			e.strips[i].compress(e, i*rows, min((i+1)*rows, e.height))
+			w.compress(&e.strips[i], e, i*rows, min((i+1)*rows, e.height))
 		}
 	}
 	var helpers sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) - 1 {
-		helpers.Go(work)
+	for _, w := range e.workers[1:cores] {
+		helpers.Go(func() { work(w) })
 	}
-	work()
+	work(e.workers[0])
 	helpers.Wait()
 	return e.strips[:n]
 }
@@ -119,10 +124,10 @@ func (e *encoder) appendHeader(dst []byte) []byte {
 
 // appendTrailer appends the end of the zlib stream, an empty final block and the
 // checksum over all strips, as a last IDAT, and IEND.
-func appendTrailer(dst []byte, strips []*strip) []byte {
+func appendTrailer(dst []byte, strips []strip) []byte {
 	sum := uint32(1)
 	for _, s := range strips {
-		sum = adlerCombine(sum, s.adler, len(s.raw))
+		sum = adlerCombine(sum, s.adler, s.size)
 	}
 	dst, start := beginChunk(dst, "IDAT")
 	dst = append(dst, 0x03, 0x00) // a final block with fixed codes that holds nothing

@@ -7,51 +7,56 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// strip is a band of rows: what it becomes before and after compression.
+// strip is a compressed band of rows.
 type strip struct {
-	raw   []byte // filter types and rows
-	adler uint32 // checksum of raw
 	chunk []byte // the complete IDAT chunk
+	size  int    // bytes of the rows before compression, with their filter types
+	adler uint32 // checksum of those
+}
+
+// worker compresses one strip at a time.
+type worker struct {
+	raw   []byte // the strip's rows
 	zeros []uint32
 	// Compressors, made when first needed.
 	matching, huffman *flate.Writer
 }
 
-// compress makes the chunk of the rows from y0 up to y1. The chunk of the first
-// strip begins with the zlib header, every chunk ends with a sync flush, so that
-// the next one starts at a whole byte.
-func (s *strip) compress(e *encoder, y0, y1 int) {
-	cost := s.filter(e, y0, y1)
-	s.adler = adler32.Checksum(s.raw)
+// compress makes s of the rows from y0 up to y1. The first strip's chunk begins with
+// the zlib header; every chunk ends with a sync flush, so that the next one starts
+// at a whole byte.
+func (w *worker) compress(s *strip, e *encoder, y0, y1 int) {
+	cost := w.filter(e, y0, y1)
+	s.size, s.adler = len(w.raw), adler32.Checksum(w.raw)
 
 	var start int
 	s.chunk, start = beginChunk(s.chunk[:0], "IDAT")
 	if y0 == 0 {
 		s.chunk = append(s.chunk, 0x78, 0x01) // deflate, 32 KiB window, fastest
 	}
-	w := s.writer(cost > photoBits*e.width*(y1-y0))
-	w.Reset((*appender)(&s.chunk))
-	w.Write(s.raw) // an appender never fails
-	w.Flush()
+	z := w.writer(cost > photoBits*e.width*(y1-y0))
+	z.Reset((*appender)(&s.chunk))
+	z.Write(w.raw) // an appender never fails
+	z.Flush()
 	s.chunk = endChunk(s.chunk, start)
 }
 
 // filter fills raw with the rows from y0 up to y1 and returns the estimated bits of
 // those that were filtered.
-func (s *strip) filter(e *encoder, y0, y1 int) (cost int) {
-	s.raw = s.raw[:0]
+func (w *worker) filter(e *encoder, y0, y1 int) (cost int) {
+	w.raw = w.raw[:0]
 	for y := y0; y < y1; y++ {
-		row, up := e.pix[y*e.stride:][:e.width], s.above(e, y)
+		row, up := e.pix[y*e.stride:][:e.width], w.above(e, y)
 		switch {
 		case y > y0 && equal(row, up):
-			s.raw = appendRepeated(s.raw, len(s.raw)/(y-y0))
+			w.raw = appendRepeated(w.raw, len(w.raw)/(y-y0))
 		case e.usePalette:
 			// Neighbouring numbers say nothing about colours: filters do not help.
-			s.raw = append(s.raw, filterNone)
-			s.raw = e.palette.appendRow(s.raw, row)
+			w.raw = append(w.raw, filterNone)
+			w.raw = e.palette.appendRow(w.raw, row)
 		default:
 			filter, bits := chooseFilter(row, up)
-			s.raw = appendRGB(s.raw, row, up, filter)
+			w.raw = appendRGB(w.raw, row, up, filter)
 			cost += bits
 		}
 	}
@@ -64,26 +69,26 @@ func (s *strip) filter(e *encoder, y0, y1 int) (cost int) {
 const photoBits = 8
 
 // writer returns the compressor for a strip.
-func (s *strip) writer(photo bool) *flate.Writer {
-	w, level := &s.matching, flate.BestSpeed
+func (w *worker) writer(photo bool) *flate.Writer {
+	z, level := &w.matching, flate.BestSpeed
 	if photo {
-		w, level = &s.huffman, flate.HuffmanOnly
+		z, level = &w.huffman, flate.HuffmanOnly
 	}
-	if *w == nil {
-		*w, _ = flate.NewWriter(nil, level) // fails for unknown levels only
+	if *z == nil {
+		*z, _ = flate.NewWriter(nil, level) // fails for unknown levels only
 	}
-	return *w
+	return *z
 }
 
 // above returns the row above row y.
-func (s *strip) above(e *encoder, y int) []uint32 {
+func (w *worker) above(e *encoder, y int) []uint32 {
 	if y > 0 {
 		return e.pix[(y-1)*e.stride:][:e.width]
 	}
-	if len(s.zeros) < e.width {
-		s.zeros = make([]uint32, e.width)
+	if len(w.zeros) < e.width {
+		w.zeros = make([]uint32, e.width)
 	}
-	return s.zeros[:e.width]
+	return w.zeros[:e.width]
 }
 
 // appender is an io.Writer that appends to a slice.
