@@ -21,9 +21,13 @@ type Encoder struct {
 	shared   [streamCount]*deflate.Writer
 }
 
-// NewEncoder returns an encoder.
+// NewEncoder returns an encoder. Settings that cannot be are corrected: JPEG is for
+// Tight with at least 16 bits of true colour, levels are 0 to 9.
 func NewEncoder(s Settings) *Encoder {
 	s.Level = min(max(s.Level, 0), 9)
+	if s.Encoding != Tight || !s.Format.TrueColour || s.Format.BitsPerPixel < 16 {
+		s.JPEG = JPEG{}
+	}
 	e := &Encoder{set: s}
 	kind := wholePixel
 	switch s.Encoding {

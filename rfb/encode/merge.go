@@ -18,22 +18,25 @@ const (
 // merge joins rectangles of pixels where that adds little. They do not overlap,
 // before and after.
 func merge(rects []image.Rectangle) []image.Rectangle {
-	for i := 0; i < len(rects); i++ {
-		for j := i + 1; j < min(i+mergeReach, len(rects)); {
+	for i := range rects {
+		for j := i + 1; j < min(i+mergeReach, len(rects)); j++ {
+			if rects[i].Empty() || rects[j].Empty() {
+				continue // joined with another
+			}
 			u, area := surround(rects, rects[i].Union(rects[j]))
 			if waste := size(u) - area; waste > max(mergeWaste, size(u)/mergeShare) {
-				j++
 				continue
 			}
+			for k, r := range rects {
+				if r.In(u) {
+					rects[k] = image.Rectangle{}
+				}
+			}
 			rects[i] = u
-			rest := slices.DeleteFunc(rects[i+1:], func(r image.Rectangle) bool { return r.In(u) })
-			rects = rects[:i+1+len(rest)]
-			rects = append(slices.DeleteFunc(rects[:i], func(r image.Rectangle) bool { return r.In(u) }), rects[i:]...)
-			i = slices.Index(rects, u)
-			j = i + 1
+			j = i // it may reach others now
 		}
 	}
-	return rects
+	return slices.DeleteFunc(rects, image.Rectangle.Empty)
 }
 
 // surround widens u until no rectangle lies partly in it, and returns how many

@@ -11,8 +11,11 @@ import (
 const (
 	tightWidth = 2048
 	tightArea  = 1 << 16
-	jpegArea   = 1 << 18
 	tightPlain = 12
+
+	// A JPEG smaller than this would be mostly header.
+	jpegMinArea = 512
+	jpegArea    = 1 << 18
 )
 
 // The first byte of a Tight rectangle: the stream in bits 4 and 5, whether a filter
@@ -38,7 +41,7 @@ func (e *Encoder) tight(b *Batch, src Block) {
 	for _, p := range e.parts.found {
 		area := tightArea
 		if p.kind == photo && e.set.JPEG.Quality > 0 {
-			area = jpegArea
+			area = jpegArea // the tables of each JPEG take 600 bytes
 		}
 		split(p.Rectangle, tightWidth, area, func(r image.Rectangle) {
 			e.tightPart(b, src.Sub(r), p.content)
@@ -52,7 +55,7 @@ func (e *Encoder) tightPart(b *Batch, src Block, c content) {
 	case c.kind == solid:
 		b.rect(src.Rectangle, Tight)
 		b.buf = e.pixel.pixel(append(b.buf, tightFill), c.colour)
-	case c.kind == photo && e.set.JPEG.Quality > 0:
+	case c.kind == photo && e.set.JPEG.Quality > 0 && size(src.Rectangle) >= jpegMinArea:
 		b.rect(src.Rectangle, Tight)
 		e.tightJPEG(b, src)
 	case c.kind == photo && e.pixel.rgb:
