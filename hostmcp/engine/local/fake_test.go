@@ -3,6 +3,7 @@
 package local
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"io"
@@ -19,12 +20,32 @@ import (
 )
 
 // TestMain makes the test binary its own daemon when it is started under the
-// daemon's name.
+// daemon's name, and a server process that starts a computer when starterDir says
+// where.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "computerd" {
 		fakeDaemon()
 	}
+	if dir := os.Getenv(starterDir); dir != "" {
+		e, err := New(testConfig(dir))
+		check(err)
+		_, err = e.Ensure(context.Background(), func(string) {})
+		check(err)
+		os.Exit(0)
+	}
 	leaktest.Main(m)
+}
+
+const starterDir = "TEST_STARTER_DIR"
+
+// testConfig is the computer of a test's folder.
+func testConfig(dir string) Config {
+	return Config{
+		Name:      "test",
+		StateDir:  filepath.Join(dir, "state"),
+		HomeDir:   filepath.Join(dir, "home"),
+		Computerd: filepath.Join(dir, "computerd"),
+	}
 }
 
 // fakeDaemon has the daemon's command line, facts, health, info and shutdown. The

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -35,14 +36,8 @@ func newEngine(t *testing.T, change func(*Config)) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	daemon := filepath.Join(dir, "computerd")
-	copyFile(t, self, daemon)
-	cfg := Config{
-		Name:      "test",
-		StateDir:  filepath.Join(dir, "state"),
-		HomeDir:   filepath.Join(dir, "home"),
-		Computerd: daemon,
-	}
+	cfg := testConfig(dir)
+	copyFile(t, self, cfg.Computerd)
 	if change != nil {
 		change(&cfg)
 	}
@@ -172,40 +167,77 @@ func TestStartersShareOneComputer(t *testing.T) {
 	}
 }
 
-// Whatever is killed at whatever moment, the next start works.
+// Whatever is killed, the next start works.
 func TestStartAfterKill(t *testing.T) {
-	for _, unsafe := range []bool{false, true} {
-		for _, victim := range []string{"daemon", "holder"} {
-			t.Run(fmt.Sprintf("unsafe=%v/%s", unsafe, victim), func(t *testing.T) {
-				e := newEngine(t, func(c *Config) { c.Unsafe = unsafe })
-				first := ensure(t, e)
-				if unsafe {
-					// A child keeps the lock after the daemon is gone.
-					run(t, first, "setsid sleep 300 >/dev/null 2>&1 &")
-				}
-				status, err := e.Status(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				pid := status.PID
-				if victim == "holder" {
-					pid = e.state.holders()[0]
-				}
-				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
-				for _, gone := range []int{pid, status.PID} { // a sandbox ends a moment after its first process
-					for syscall.Kill(gone, 0) == nil {
-						time.Sleep(time.Millisecond)
-					}
-				}
-				second := ensure(t, e)
-				if second.Token == first.Token {
-					t.Error("the second run has the token of the first")
-				}
-			})
+	for _, test := range []struct {
+		name   string
+		unsafe bool
+		victim func(e *Engine, daemon int) int
+	}{
+		{"daemon", false, func(_ *Engine, daemon int) int { return daemon }},
+		{"first process of the sandbox", false, func(e *Engine, _ int) int { return e.state.holders()[0] }},
+		{"daemon without a sandbox", true, func(_ *Engine, daemon int) int { return daemon }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := newEngine(t, func(c *Config) { c.Unsafe = test.unsafe })
+			first := ensure(t, e)
+			if test.unsafe {
+				// A child keeps the lock after the daemon is gone.
+				run(t, first, "setsid sleep 300 >/dev/null 2>&1 &")
+			}
+			status, err := e.Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(test.victim(e, status.PID), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			// A sandbox ends a moment after its first process, and the daemon with it.
+			for syscall.Kill(status.PID, 0) == nil && t.Context().Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			second := ensure(t, e)
+			if second.Token == first.Token {
+				t.Error("the second run has the token of the first")
+			}
+		})
+	}
+}
+
+// A server is killed at any moment of a start, and then what it started: the next
+// start works.
+func TestKillAtAnyMoment(t *testing.T) {
+	e := newEngine(t, nil)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for round := range 12 {
+		starter := exec.Command(e.cfg.Computerd + "-starter")
+		if round == 0 {
+			if err := os.Link(e.cfg.Computerd, starter.Path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		starter.Env = append(os.Environ(), starterDir+"="+filepath.Dir(e.cfg.StateDir))
+		if err := starter.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(time.Duration(r.IntN(80))*time.Millisecond, func() { starter.Process.Kill() })
+		starter.Wait()
+		timer.Stop()
+		// Only what holds this test's own lock is certain to be of its computer: before
+		// bubblewrap has made the namespace, its processes are the machine's.
+		if holders := e.state.holders(); len(holders) > 0 && r.IntN(2) == 0 {
+			kill(holders[0])
+		}
+		if r.IntN(2) == 0 {
+			ensure(t, e)
+		}
+		if _, err := e.Stop(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 	}
+	ensure(t, e)
 }
 
 // The outer bubblewrap process only waits. Losing it must not cost the computer.
