@@ -55,8 +55,9 @@ func (h *Holder) Release(ctx context.Context) error {
 	})
 }
 
-// hold presses a key or button. What this Holder holds already is not counted twice.
-func (h *Holder) hold(s switched, sym uint32) {
+// hold presses a key or button, with again also if it is down already. What this
+// Holder holds already is not counted twice.
+func (h *Holder) hold(s switched, sym uint32, again bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	i := slices.IndexFunc(h.held, func(o hold) bool { return o.switched == s })
@@ -65,7 +66,7 @@ func (h *Holder) hold(s switched, sym uint32) {
 	} else {
 		h.held = append(h.held, hold{s, sym})
 	}
-	h.d.press(s, i < 0)
+	h.d.press(s, i < 0, again)
 }
 
 // letGo releases the latest hold that matches and reports whether there was one.
@@ -82,16 +83,17 @@ func (h *Holder) letGo(match func(hold) bool) bool {
 	return false
 }
 
-// press presses a key or button, which is counted if one more Holder holds it now. A
-// key that is down already is pressed anew, for what it stands for may have changed;
-// it is also how a viewer's keys repeat.
-func (d *Device) press(s switched, count bool) {
+// press presses a key or button, with count for one Holder more. One that is down
+// stays so, but with again it is pressed anew: it may stand for something else now, and
+// it is how a viewer's keys repeat.
+func (d *Device) press(s switched, count, again bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.down[s] > 0 && !s.button {
+	up := d.down[s] == 0
+	if !up && again {
 		d.fake(s, false)
 	}
-	if d.down[s] == 0 || !s.button {
+	if up || again {
 		d.fake(s, true)
 	}
 	if count {

@@ -2,23 +2,15 @@ package input
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/input/keysym"
 )
 
-const (
-	// chunk is how many keys are struck between two round trips.
-	chunk = 100
-	// answerTimeout bounds the wait for a program that takes no input.
-	answerTimeout = 5 * time.Second
-	// unansweredWait is how long a program that cannot answer is given to take a key.
-	unansweredWait = 250 * time.Millisecond
-)
+// chunk is how many keys are struck between two round trips.
+const chunk = 100
 
 // Type strikes the keys of a text: exactly its characters, whatever layout is in
 // force and whatever is locked or held by others. See [CheckText] for what a text may
@@ -90,7 +82,7 @@ func (d *Device) chord(ctx context.Context, c Chord, hold time.Duration) error {
 		}
 		mods |= made
 	}
-	if _, err := s.bind(ctx, []uint32{c.Key}, true); err != nil {
+	if _, err := s.bind(ctx, []uint32{c.Key}, len(c.Modifiers) > 0); err != nil {
 		return err
 	}
 	p, _ := s.l.find(c.Key)
@@ -132,14 +124,15 @@ func (h *Holder) keyDown(ctx context.Context, sym uint32) error {
 		return err
 	}
 	defer end()
-	if _, err := s.bind(ctx, []uint32{sym}, true); err != nil {
+	if _, err := s.bind(ctx, []uint32{sym}, false); err != nil {
 		return err
 	}
 	p, _ := s.l.find(sym)
-	if s.l.modifiers(sym) == 0 {
+	again := s.l.modifiers(sym) == 0
+	if again {
 		s.set(s.around(sym, p), p.group)
 	}
-	h.hold(switched{code: p.keycode}, sym)
+	h.hold(switched{code: p.keycode}, sym, again)
 	h.d.spares.struck(sym, time.Now())
 	return nil
 }
@@ -172,18 +165,18 @@ func (h *Holder) Keycode(keycode byte, down bool) error {
 	if keycode < lowest {
 		return fmt.Errorf("there is no keycode %d", keycode)
 	}
-	if err := h.d.lock(context.Background()); err != nil {
+	s, end, err := h.d.begin(context.Background())
+	if err != nil {
 		return err
 	}
-	defer h.d.unlock()
+	defer end()
 	key := switched{code: keycode}
-	return h.d.send(func() {
-		if down {
-			h.hold(key, keysym.None)
-		} else {
-			h.letGo(func(o hold) bool { return o.switched == key })
-		}
-	})
+	if down {
+		h.hold(key, keysym.None, s.l.keymap.Keys[keycode].Modifiers == 0)
+	} else {
+		h.letGo(func(o hold) bool { return o.switched == key })
+	}
+	return nil
 }
 
 // begin takes the lock on the keys and looks at the keyboard. end gives back both.
@@ -215,8 +208,11 @@ func (s *stance) bind(ctx context.Context, syms []uint32, base bool) (n int, err
 	if len(missing) == 0 {
 		return n, nil
 	}
-	if err := s.d.waitTaken(ctx, slots); err != nil {
-		return 0, err
+	if last := lastPending(slots); !last.IsZero() {
+		if err := s.d.waitTaken(ctx, last); err != nil {
+			return 0, err
+		}
+		s.d.spares.taken()
 	}
 	err = s.d.step(func() error {
 		if err := s.d.keyboard.Bind(s.d.spares.bindings(slots, missing), s.l.keymap.Min, s.l.keymap.Max); err != nil {
@@ -233,33 +229,4 @@ func (s *stance) bind(ctx context.Context, syms []uint32, base bool) (n int, err
 		}
 	}
 	return n, nil
-}
-
-// waitTaken returns when programs have taken the events of these slots' last strokes.
-func (d *Device) waitTaken(ctx context.Context, slots []*slot) error {
-	var last time.Time
-	for _, slot := range slots {
-		if slot.pending && slot.used.After(last) {
-			last = slot.used
-		}
-	}
-	if last.IsZero() {
-		return nil
-	}
-	canAnswer, err := d.conn.Ping(ctx, answerTimeout)
-	if errors.Is(err, x11.ErrNoAnswer) {
-		return fmt.Errorf("the focused window took no keys for %v", answerTimeout)
-	}
-	if err != nil {
-		return err
-	}
-	if !canAnswer {
-		select {
-		case <-time.After(time.Until(last.Add(unansweredWait))):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	d.spares.taken()
-	return nil
 }

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -256,5 +258,68 @@ func stop(t testing.TB, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// watcher is a window over the whole screen that tells its events.
+type watcher struct {
+	t     testing.TB
+	lines *bufio.Scanner
+}
+
+// openWatcher starts xev and gives it the keys.
+func openWatcher(t testing.TB, s *xvfbtest.Server) *watcher {
+	t.Helper()
+	xvfbtest.Need(t, "xev", "xdotool")
+	cmd := s.Command("xev", "-name", "watcher", "-geometry", "1280x800+0+0", "-event", "keyboard", "-event", "mouse")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, cmd)
+	focus(t, s, "watcher")
+	return &watcher{t, bufio.NewScanner(out)}
+}
+
+var (
+	xevKey    = regexp.MustCompile(`keysym 0x[0-9a-f]+, (\w+)\)`)
+	xevButton = regexp.MustCompile(`button (\d)`)
+	xevPlace  = regexp.MustCompile(`root:\((\d+),(\d+)\)`)
+)
+
+// next returns the next events, such as "+Control_L", "-1" (a button) and "640,400" (a
+// move), as many as there are words in want.
+func (w *watcher) next(want string) string {
+	w.t.Helper()
+	alarm := time.AfterFunc(patience, func() { panic("xev says nothing more") })
+	defer alarm.Stop()
+	var got []string
+	kind, place := "", ""
+	for len(got) < len(strings.Fields(want)) && w.lines.Scan() {
+		line := w.lines.Text()
+		if name, _, ok := strings.Cut(line, " event, serial"); ok {
+			kind = name
+		}
+		if m := xevPlace.FindStringSubmatch(line); m != nil {
+			place = m[1] + "," + m[2]
+			if kind == "MotionNotify" {
+				got = append(got, place)
+			}
+		}
+		sign := map[bool]string{true: "+", false: "-"}[strings.HasSuffix(kind, "Press")]
+		if m := xevKey.FindStringSubmatch(line); m != nil && strings.HasPrefix(kind, "Key") {
+			got = append(got, sign+m[1])
+		}
+		if m := xevButton.FindStringSubmatch(line); m != nil && strings.HasPrefix(kind, "Button") {
+			got = append(got, sign+m[1])
+		}
+	}
+	return strings.Join(got, " ")
+}
+
+func (w *watcher) expect(want string) {
+	w.t.Helper()
+	if got := w.next(want); got != want {
+		w.t.Errorf("events: got %s, want %s", got, want)
 	}
 }

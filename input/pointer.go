@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"image"
 	"time"
+
+	"github.com/falleng0d/computer-use-mcp/input/keysym"
 )
 
 // Direction is where a scroll goes.
@@ -45,7 +47,7 @@ func (h *Holder) Button(button int, down bool) error {
 	s := switched{button: true, code: byte(button)}
 	err := h.d.send(func() {
 		if down {
-			h.hold(s, 0)
+			h.hold(s, keysym.None, false)
 		} else {
 			h.letGo(func(o hold) bool { return o.switched == s })
 		}
@@ -90,6 +92,7 @@ func (h *Holder) Drag(ctx context.Context, button int, from, to image.Point, d t
 	steps := max(int(d/dragStep), leastDragSteps)
 	ticks := time.NewTicker(max(d/time.Duration(steps), 1))
 	defer ticks.Stop()
+	last := from
 	for i := 1; i <= steps; i++ {
 		select {
 		case <-ticks.C:
@@ -97,9 +100,13 @@ func (h *Holder) Drag(ctx context.Context, button int, from, to image.Point, d t
 			return fmt.Errorf("drag: %w", context.Cause(ctx))
 		}
 		at := from.Add(to.Sub(from).Mul(i).Div(steps))
+		if at == last {
+			continue
+		}
 		if err := h.Move(at.X, at.Y); err != nil {
 			return err
 		}
+		last = at
 	}
 	return nil
 }

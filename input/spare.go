@@ -161,3 +161,14 @@ func (s *spares) taken() {
 		slot.pending = false
 	}
 }
+
+// lastPending returns when the last of these slots was struck that a program may
+// still have before it, zero if there is none.
+func lastPending(slots []*slot) (last time.Time) {
+	for _, slot := range slots {
+		if slot.pending && slot.used.After(last) {
+			last = slot.used
+		}
+	}
+	return last
+}
