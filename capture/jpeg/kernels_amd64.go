@@ -53,6 +53,8 @@ func transformAVX2(blocks *block, plane *int16, n int, q *quantiser)
 // matrix is what convertAVX2 multiplies with: for each plane the factors of blue
 // and red, of green, and the bias. Pairs are two 16-bit numbers, the first in the
 // low half.
+//
+//lint:ignore U1000 the assembly reads it
 var matrix = [9]uint32{
 	pair(yB, yR), pair(yG, 0), bits32(yBias),
 	pair(cbB, cbR), pair(cbG, 0), bits32(cBias),
@@ -63,6 +65,8 @@ func pair(low, high int16) uint32 { return uint32(uint16(high))<<16 | uint32(uin
 func bits32(v int32) uint32       { return uint32(v) }
 
 // factors holds the multipliers of pass in all lanes of a register each.
+//
+//lint:ignore U1000 the assembly reads it
 var factors = [4][16]int16{lanes(c4), lanes(c6), lanes(c2less), lanes(c2more)}
 
 func lanes(v int16) (all [16]int16) {

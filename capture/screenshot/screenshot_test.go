@@ -87,7 +87,8 @@ func TestBadRegion(t *testing.T) {
 	buf := screen(testscreen.Text(1, 100, 60), 100)
 	for _, region := range []image.Rectangle{
 		image.Rect(0, 0, 101, 60), image.Rect(-1, 0, 10, 10), image.Rect(200, 200, 210, 210),
-		{Min: image.Pt(5, 5), Max: image.Pt(5, 9)}, {Min: image.Pt(9, 9), Max: image.Pt(5, 5)},
+		{Min: image.Pt(5, 5), Max: image.Pt(5, 9)},
+		{Min: image.Pt(9, 9), Max: image.Pt(5, 5)},
 	} {
 		_, err := Take(buf, Options{Region: region})
 		var bad *RegionError

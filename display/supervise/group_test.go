@@ -32,8 +32,10 @@ type fake struct {
 }
 
 func newBench() *bench {
-	return &bench{start: time.Now(), live: map[string]*fake{}, fail: map[string][]error{},
-		hook: map[string]func(context.Context){}}
+	return &bench{
+		start: time.Now(), live: map[string]*fake{}, fail: map[string][]error{},
+		hook: map[string]func(context.Context){},
+	}
 }
 
 func (b *bench) note(format string, args ...any) {

@@ -159,7 +159,7 @@ func BenchmarkAppend(b *testing.B) {
 			for range rounds {
 				encode()
 			}
-			reference := time.Now().Sub(start) / rounds
+			reference := time.Since(start) / rounds
 
 			var data []byte
 			b.SetBytes(4 * width * height)
