@@ -159,26 +159,28 @@ const tooFar = 4096
 // a match up when a better one begins at the next unit.
 func (w *Writer) matchBest(start, end, unit int, effort Effort) int {
 	src := w.buf
+	drop := keyDrop(unit)
 	last := len(src) - 8
 	seqs := w.seqs
 	i, lit := start, start
 	for i < end && i <= last {
-		m := w.insert(i, unit, effort.Depth, 0)
+		m := w.longest(i, unit, effort.Depth, w.note(i, drop), 0)
 		if m.length == 0 {
 			i += unit
 			continue
 		}
-		for m.length < effort.Lazy && i+unit <= last {
-			better := w.insert(i+unit, unit, effort.Depth, m.length)
-			if better.length <= m.length {
+		noted := i
+		for m.length > unit && m.length < effort.Lazy && i+unit <= last {
+			noted = i + unit
+			better := w.longest(noted, unit, effort.Depth, w.note(noted, drop), m.length)
+			if better.length == 0 {
 				break
 			}
-			i += unit
-			m = better
+			i, m = noted, better
 		}
 		seqs = append(seqs, sequence{uint32(i - lit), uint32(m.length-minMatch)<<16 | uint32(m.dist-1)})
-		for k := i + unit; k < i+m.length && k <= last; k += unit {
-			w.insert(k, unit, 0, 0)
+		for k := noted + unit; k < i+m.length && k <= last; k += unit {
+			w.note(k, drop)
 		}
 		i += m.length
 		lit = i
@@ -190,31 +192,36 @@ func (w *Writer) matchBest(start, end, unit int, effort Effort) int {
 	return i
 }
 
-// insert notes the data at i and returns the longest match for them that is longer
-// than beat, after depth places.
-func (w *Writer) insert(i, unit, depth, beat int) (best match) {
-	src := w.buf
-	drop := keyDrop(unit)
-	v := binary.LittleEndian.Uint32(src[i:])
-	h := hash(v << drop)
+// note enters the data at i into the tables and returns where their like was last
+// seen.
+func (w *Writer) note(i int, drop uint) uint32 {
+	h := hash(binary.LittleEndian.Uint32(w.buf[i:]) << drop)
 	pos := w.shift + uint32(i)
-	next := w.head[h]
-	if next == pos {
-		return best // it was noted when a match was looked for
-	}
+	before := w.head[h]
 	w.head[h] = pos
-	w.prev[pos%window] = next
+	w.prev[pos%window] = before
+	return before
+}
+
+// longest returns the longest match for the data at i that is longer than beat, of
+// depth places from next on.
+func (w *Writer) longest(i, unit, depth int, next uint32, beat int) (best match) {
+	src := w.buf
+	ahead := src[i:]
+	v := binary.LittleEndian.Uint32(ahead) << keyDrop(unit)
+	pos := w.shift + uint32(i)
 	reach := uint32(min(i, window))
-	best.length = beat
+	longest := beat
 	for ; depth > 0; depth-- {
 		dist := pos - next
-		if dist > reach {
+		if dist > reach || longest >= len(ahead) {
 			break
 		}
 		at := src[i-int(dist):]
-		if i+best.length < len(src) && at[best.length] == src[i+best.length] && (binary.LittleEndian.Uint32(at)^v)<<drop == 0 {
-			length := whole(common(at, src[i:]), unit)
-			if length > best.length && (length > minMatch || dist <= tooFar || unit > 1) {
+		if at[longest] == ahead[longest] && binary.LittleEndian.Uint32(at)<<keyDrop(unit) == v {
+			length := whole(common(at, ahead), unit)
+			if length > longest && (length > minMatch || unit > 1 || dist <= tooFar) {
+				longest = length
 				best = match{length, int(dist)}
 				if length >= maxMatch-3 {
 					break
@@ -227,15 +234,12 @@ func (w *Writer) insert(i, unit, depth, beat int) (best match) {
 		}
 		next = before
 	}
-	if best.dist == 0 {
-		return match{}
-	}
 	return best
 }
 
 // keyDrop is how many bits of four bytes are not part of the key by which data are
 // found: a pixel of three bytes, else four bytes.
-func keyDrop(unit int) int {
+func keyDrop(unit int) uint {
 	if unit == 3 {
 		return 8
 	}
