@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 
@@ -194,28 +195,35 @@ func (s *fakeSeat) SetClipboard(_ context.Context, text string) error {
 type served struct {
 	*Server
 	addr string // 127.0.0.1:port
+	stop func() // may be called before the test ends
 }
 
 func serve(t testing.TB, c Computer) served {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return serveAt(t, c, "127.0.0.1:0")
+}
+
+func serveAt(t testing.TB, c Computer, addr string) served {
+	t.Helper()
+	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := New(Config{
-		Computer: c, Name: "test", Key: testKey, Port: l.Addr().(*net.TCPAddr).Port,
+		Computer: c, Name: "test", Key: testKey, Expiry: time.Minute, Port: l.Addr().(*net.TCPAddr).Port,
 		Logger: slog.New(slog.DiscardHandler),
 	})
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- s.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		stop()
+	stop := sync.OnceFunc(func() {
+		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("serve: %v", err)
 		}
 	})
-	return served{s, l.Addr().String()}
+	t.Cleanup(stop)
+	return served{s, l.Addr().String(), stop}
 }
 
 // dial opens a WebSocket as our own page would, but for the headers given.

@@ -27,7 +27,7 @@ type command struct {
 // Types of message, what a page receives on /live as JSON text messages. Binary
 // messages are thumbnails: one byte with the screen's number, then a JPEG file.
 const (
-	msgWelcome  = "welcome"  // page, name: the key was right
+	msgWelcome  = "welcome"  // page, name, expiry_ms: the key was right
 	msgSessions = "sessions" // sessions, now: the whole list
 	msgControl  = "control"  // screen, mine, why: whether the page may act
 	msgPasted   = "pasted"   // screen, why: the answer to a paste, empty when it worked
@@ -39,6 +39,7 @@ type message struct {
 	Type     string    `json:"type"`
 	Page     string    `json:"page,omitempty"` // proves to /screens/{number} who it is
 	Name     string    `json:"name,omitempty"`
+	ExpiryMS int64     `json:"expiry_ms,omitempty"` // of control, after the last sign of its holder
 	Sessions []Session `json:"sessions,omitempty"`
 	Now      time.Time `json:"now,omitzero"` // the browser's clock may differ
 	Screen   int       `json:"screen,omitempty"`

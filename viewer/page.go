@@ -160,7 +160,7 @@ func (s *Server) leave(p *page) {
 // run serves the page until it leaves, breaks the rules or falls behind, or until the
 // server stops, and returns the reason.
 func (p *page) run() error {
-	p.outbox <- message{Type: msgWelcome, Page: p.id, Name: p.server.cfg.Name}
+	p.outbox <- message{Type: msgWelcome, Page: p.id, Name: p.server.cfg.Name, ExpiryMS: p.server.cfg.Expiry.Milliseconds()}
 	var all sync.WaitGroup
 	all.Go(func() { p.end(p.write()) })
 	all.Go(func() { p.end(p.list()) })

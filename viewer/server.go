@@ -15,6 +15,8 @@ type Config struct {
 	Computer Computer
 	Name     string // of the computer, for the page's title
 	Key      string // that a page must show
+	// Expiry is how long a person keeps control without doing anything.
+	Expiry time.Duration
 	// Port is the one that browsers use. It may differ from the listener's when a
 	// container engine forwards it.
 	Port   int

@@ -2,7 +2,6 @@ package viewer
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"strings"
 	"testing"
@@ -98,14 +97,7 @@ func TestWhatEndsAScreensSocket(t *testing.T) {
 		channel, rfb := l.sit(t, "3")
 		rfb.WriteMessage(websocket.BinaryMessage, []byte("x"))
 		rfb.ReadMessage()
-		go func() {
-			// Serve's context is ended by the test's cleanup only, so end the page's.
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			for _, p := range l.pages {
-				p.end(context.Canceled)
-			}
-		}()
+		go l.stop()
 		wantClose(t, channel, websocket.CloseGoingAway, "shutting down")
 		wantClose(t, rfb, websocket.CloseGoingAway, "shutting down")
 	})

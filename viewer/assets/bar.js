@@ -1,7 +1,7 @@
 // The bar above a screen, and the agent's request below it.
 
 import { byId, setAttribute, setText } from "./dom.js";
-import { condition, control, watching } from "./words.js";
+import { control, viewers } from "./words.js";
 
 const view = byId("screen");
 
@@ -9,7 +9,7 @@ export function setUpBar(screen, live) {
   byId("lock").onclick = () => (screen.mine ? screen.handBack() : screen.take());
   byId("fit").onclick = () => {
     screen.fit = !screen.fit;
-    setAttribute(byId("fit"), "aria-pressed", screen.fit);
+    setAttribute(byId("fit"), "aria-pressed", String(screen.fit));
   };
   byId("full").onclick = toggleFull;
   const menu = byId("keys-menu");
@@ -48,17 +48,25 @@ function toggleFull() {
   else view.requestFullscreen();
 }
 
+// fate says what is unusual about the screen.
+function fate(session) {
+  if (session?.state === "ended") return "Session ended, screen closes when you leave.";
+  if (session?.state === "restarting") return "The screen is starting again. It comes back by itself.";
+  return "";
+}
+
 export function renderBar({ session, screen }) {
   setText(byId("screen-number"), String(screen.number));
   setText(byId("screen-name"), session ? session.title : "This screen is not open");
   setText(byId("facts"), session
-    ? [`${session.width} × ${session.height}`, watching(session.viewers), control(session, screen.mine), condition(session)].filter(Boolean).join(" · ")
+    ? [`${session.width} × ${session.height}`, viewers(session.viewers), control(session, screen.mine)].join(" · ")
     : "Its session has ended.");
   const asked = session?.request ?? null;
-  setText(byId("lock-text"), !screen.mine ? "Unlock" : asked ? "Hand back" : "Lock");
+  setText(byId("lock-text"), screen.mine ? "Lock" : "Unlock");
   setAttribute(byId("lock-icon"), "href", screen.mine ? "#icon-lock" : "#icon-unlock");
   byId("lock").disabled = !session;
   for (const id of ["ctrl-alt-del", "reset-keys"]) byId(id).disabled = !screen.mine;
+  setText(byId("fate"), fate(session));
   if (asked) setText(byId("request-reason"), asked.reason);
   byId("request").hidden = !asked;
 }

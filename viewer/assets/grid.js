@@ -1,7 +1,7 @@
 // The grid of all screens, with small live pictures.
 
 import { byId, el, keyed, setAttribute, setText } from "./dom.js";
-import { condition, control, lastAction, watching } from "./words.js";
+import { condition, control, lastAction, viewers } from "./words.js";
 
 const grid = byId("grid");
 
@@ -17,6 +17,7 @@ export class Grid {
   constructor(wish) {
     this.#wish = wish;
     document.addEventListener("visibilitychange", () => this.ask());
+    addEventListener("resize", () => this.ask());
   }
 
   render({ sessions, now, mine, connected }) {
@@ -38,9 +39,11 @@ export class Grid {
 
   // ask asks for the pictures of the cards that can be seen, and of no others.
   ask() {
-    const cards = document.hidden ? [] : [...this.#inView].filter((card) => card.dataset.screen);
+    const seen = (card) => card.dataset.screen && card.clientWidth > 0;
+    const cards = document.hidden ? [] : [...this.#inView].filter(seen);
     const screens = cards.map((card) => Number(card.dataset.screen)).sort((a, b) => a - b);
-    const width = cards.length ? Math.round(cards[0].clientWidth * devicePixelRatio) : 0;
+    // In steps, so that dragging the window's edge does not ask for every width.
+    const width = cards.length ? Math.ceil((cards[0].clientWidth * devicePixelRatio) / 80) * 80 : 0;
     const wished = JSON.stringify({ screens, width });
     if (wished === this.#wished) return;
     this.#wished = wished;
@@ -77,7 +80,7 @@ function update(card, session, now, mine) {
   setText(name, session.title);
   setText(mark, session.request ? `Needs you: ${session.request.reason}` : condition(session));
   setAttribute(card, "data-needs", session.request ? "" : null);
-  setText(who, session.screen ? `${control(session, mine)}, ${watching(session.viewers)}` : "");
+  setText(who, session.screen ? `${control(session, mine)} · ${viewers(session.viewers)}` : "");
   setAttribute(who, "data-by", mine ? "human" : session.control.by);
   setText(did, lastAction(session, now));
 }

@@ -1,7 +1,7 @@
 // The sidebar's list of sessions.
 
 import { byId, el, keyed, setAttribute, setText } from "./dom.js";
-import { clock, condition, watching } from "./words.js";
+import { clock, condition, viewers } from "./words.js";
 
 const list = byId("list");
 
@@ -27,9 +27,10 @@ function update(entry, session, screen, now) {
   const [number, title, facts, mark] = entry.children;
   setText(number, session.screen ? String(session.screen) : "–");
   setText(title, session.title);
-  const started = `Since ${clock(new Date(session.started_at), now)}`;
-  setText(facts, session.screen ? `${started}, ${watching(session.viewers)}` : `${started}, no screen yet`);
+  const started = clock(new Date(session.started_at), now);
+  setText(facts, `Since ${started} · ${session.screen ? viewers(session.viewers) : "no screen yet"}`);
   setText(mark, session.request ? `Needs you: ${session.request.reason}` : condition(session));
   setAttribute(entry, "title", session.title);
+  setAttribute(entry, "data-needs", session.request ? "" : null);
   setAttribute(entry, "aria-current", session.screen !== 0 && session.screen === screen && "page");
 }

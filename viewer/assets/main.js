@@ -16,6 +16,7 @@ let sessions = [];
 let connected = false; // the computer's list is the present one
 let name = "computer";
 let clockOffset = 0; // ms that the computer's clock is ahead of ours
+let expiry = 90_000; // ms that control lasts without a sign of its holder
 
 const live = new Live();
 const screen = new Screen(live, render);
@@ -56,6 +57,7 @@ live.addEventListener("state", ({ detail: { state, why } }) => {
 
 live.addEventListener("welcome", ({ detail }) => {
   name = detail.name || name;
+  expiry = detail.expiry_ms || expiry;
   setText(byId("name"), name);
   byId("key").close();
   notice("");
@@ -113,7 +115,10 @@ setUpTyping(() => screen.rfb);
 new PasteKeys(byId("stage"), () => screen.rfb, paste);
 offerNotifications();
 addEventListener("hashchange", route);
-setInterval(() => document.hidden || render(), 1000); // times go by
+setInterval(() => {
+  if (!document.hidden) render(); // times go by
+  screen.warn(expiry);
+}, 1000);
 
 takeKeyFromAddress();
 if (currentKey()) live.open(currentKey());

@@ -26,6 +26,7 @@ export class Screen {
   #wait = firstWait;
   #timer = 0;
   #attempt = 0; // tells a late event of an earlier connection
+  #inputAt = 0; // when the person last did something to the screen
 
   constructor(live, changed) {
     this.#live = live;
@@ -33,6 +34,9 @@ export class Screen {
     stage.addEventListener("pointerdown", () => {
       if (this.#rfb && !this.mine) notice("This screen is locked: you can watch. Unlock it to use it.");
     });
+    for (const type of ["pointermove", "pointerdown", "wheel", "keydown"]) {
+      stage.addEventListener(type, () => (this.#inputAt = Date.now()), { capture: true, passive: true });
+    }
     // noVNC lets go of keys when the window loses the focus, but not when the bar gets it.
     stage.addEventListener("focusout", () => window.dispatchEvent(new Event("blur")));
   }
@@ -103,6 +107,7 @@ export class Screen {
     if (why) notice(why);
     if (mine === this.mine) return;
     this.mine = mine;
+    this.#inputAt = Date.now();
     setAttribute(view, "data-mine", mine ? "" : null);
     const focused = stage.contains(document.activeElement);
     if (this.#rfb) this.#rfb.viewOnly = !mine;
@@ -110,6 +115,12 @@ export class Screen {
     this.#changed();
     if (mine) this.canvas?.focus();
     else if (focused) byId("lock").focus();
+  }
+
+  // warn tells a person who does nothing that control is about to expire.
+  warn(expiry) {
+    const left = Math.ceil((this.#inputAt + expiry - Date.now()) / 1000);
+    if (this.mine && left > 0 && left <= 20) notice(`Nothing came from you for a while: the screen locks in ${left} s.`);
   }
 
   set fit(fit) {

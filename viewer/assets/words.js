@@ -20,10 +20,10 @@ export function ago(at, now) {
 export function clock(at, now) {
   const today = at.toDateString() === now.toDateString();
   const day = today ? {} : { month: "short", day: "numeric" };
-  return at.toLocaleString([], { hour: "2-digit", minute: "2-digit", ...day });
+  return at.toLocaleString([], { hour: "numeric", minute: "2-digit", ...day });
 }
 
-export const watching = (n) => (n === 0 ? "nobody watching" : `${n} watching`);
+export const viewers = (n) => (n === 1 ? "1 viewer" : `${n || "no"} viewers`);
 
 // control says who works a screen.
 export function control(session, mine) {
@@ -36,12 +36,12 @@ export function control(session, mine) {
 // lastAction says what the agent did last and how long ago.
 export function lastAction(session, now) {
   if (!session.last_action) return "Nothing done yet";
-  return `${session.last_action}, ${ago(new Date(session.last_action_at), now)}`;
+  return `Last: ${session.last_action}, ${ago(new Date(session.last_action_at), now)}`;
 }
 
-// condition says what is unusual about a session, in a sentence; empty when nothing is.
+// condition says what is unusual about a session; empty when nothing is.
 export function condition(session) {
-  if (session.state === "ended") return "Session ended, screen closes when you leave";
+  if (session.state === "ended") return "Session ended";
   if (session.state === "restarting") return "The screen is starting again";
   return "";
 }
