@@ -1,6 +1,7 @@
 package display
 
 import (
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func BenchmarkWindows(b *testing.B) {
 		b.Fatal(err)
 	}
 	for _, title := range []string{"one", "two", "three", "four"} {
-		xterm(b, s, title)
+		xterm(b, s, title, os.DevNull)
 		waitWindow(b, s, title, true)
 	}
 	b.ReportAllocs()

@@ -266,6 +266,31 @@ func testKilledServer(t *testing.T, signal syscall.Signal) {
 	}
 }
 
+// Whoever gets the first picture of a new X server also gets the note about it.
+func TestNoteComesWithTheNewEpoch(t *testing.T) {
+	m := newManager(t)
+	s := open(t, m)
+	before, err := s.Refresh(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(s.XvfbPID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		stamp, err := s.Refresh(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stamp.Epoch != before.Epoch {
+			break
+		}
+	}
+	if notes := s.TakeNotes(); len(notes) != 1 || !strings.Contains(notes[0], "X server stopped and was started again") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
 // waitNotes returns the next notes.
 func waitNotes(t testing.TB, s *Screen) []string {
 	t.Helper()
@@ -381,7 +406,7 @@ func TestBrokenWindowManagerGivesAPlainScreen(t *testing.T) {
 	if len(notes) != 2 {
 		t.Errorf("notes %q", notes)
 	}
-	xterm(t, s, "plain")
+	xterm(t, s, "plain", os.DevNull)
 	w := waitWindow(t, s, "plain", false)
 	if err := s.Activate(t.Context(), w.ID); err != nil {
 		t.Fatal(err)

@@ -3,8 +3,10 @@ package display
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
@@ -16,11 +18,12 @@ import (
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
-// xterm starts an xterm with a title on the screen. It ends with the screen.
-func xterm(t testing.TB, s *Screen, title string) {
+// xterm starts an xterm with a title on the screen, in which cat copies its input to
+// the end of a file. It ends with the screen.
+func xterm(t testing.TB, s *Screen, title, file string) {
 	t.Helper()
 	xvfbtest.Need(t, "xterm")
-	cmd := exec.Command("xterm", "-T", title, "-e", "cat")
+	cmd := exec.Command("xterm", "-T", title, "-e", "sh", "-c", `exec cat >>"$0"`, file)
 	cmd.Env = s.Env()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -59,9 +62,9 @@ func TestWindows(t *testing.T) {
 	xvfbtest.Need(t, "xdotool")
 	m := newManager(t)
 	s := open(t, m)
-	xterm(t, s, "first")
+	xterm(t, s, "first", os.DevNull)
 	first := waitWindow(t, s, "first", true)
-	xterm(t, s, "zweites Fenster ✓ ö")
+	xterm(t, s, "zweites Fenster ✓ ö", os.DevNull)
 	second := waitWindow(t, s, "zweites Fenster ✓ ö", true)
 	if first.Class != "XTerm" || first.Rect.Dx() < 100 || first.Hidden {
 		t.Errorf("window %+v", first)
@@ -108,10 +111,50 @@ func TestWindows(t *testing.T) {
 	}
 }
 
+// Keys that follow an activation go to the window, however busy the machine is.
+func TestKeysFollowTheActivation(t *testing.T) {
+	m := newManager(t)
+	s := open(t, m)
+	var windows [2]x11.Window
+	var files [2]string
+	for i := range windows {
+		title := fmt.Sprintf("window %d", i)
+		files[i] = filepath.Join(t.TempDir(), "typed")
+		xterm(t, s, title, files[i])
+		windows[i] = waitWindow(t, s, title, true)
+	}
+	device, err := s.Input()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hands := device.NewHolder()
+	defer hands.Release(context.Background())
+	var want [2]string
+	for n := range 20 {
+		i := n % 2
+		if err := s.Activate(t.Context(), windows[i].ID); err != nil {
+			t.Fatal(err)
+		}
+		line := fmt.Sprintf("%d\n", n)
+		if err := hands.Type(t.Context(), line); err != nil {
+			t.Fatal(err)
+		}
+		want[i] += line
+	}
+	for i, file := range files {
+		var got []byte
+		for deadline := time.Now().Add(10 * time.Second); string(got) != want[i]; time.Sleep(5 * time.Millisecond) {
+			if got, _ = os.ReadFile(file); time.Now().After(deadline) {
+				t.Fatalf("window %d got %q, want %q", i, got, want[i])
+			}
+		}
+	}
+}
+
 func TestWindowsSurviveTheWindowManager(t *testing.T) {
 	m := newManager(t)
 	s := open(t, m)
-	xterm(t, s, "survivor")
+	xterm(t, s, "survivor", os.DevNull)
 	before := waitWindow(t, s, "survivor", true)
 	if err := syscall.Kill(childOf(t, s, "fluxbox"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)

@@ -17,13 +17,14 @@ func (c *Conn) WaitWindowManager(ctx context.Context) error {
 }
 
 // waitRoot calls met now and after every change of a property of the root window
-// or of the order of the windows in it, until it returns true or an error, or ctx
+// or of the order of the windows in it, and when the keyboard goes to a window
+// whose focus events were asked for, until it returns true or an error, or ctx
 // ends.
 func (c *Conn) waitRoot(ctx context.Context, met func() (bool, error)) error {
 	changed := make(chan struct{}, 1)
 	stop := c.listen(func(ev xgb.Event) {
 		switch ev.(type) {
-		case xproto.PropertyNotifyEvent, xproto.ConfigureNotifyEvent:
+		case xproto.PropertyNotifyEvent, xproto.ConfigureNotifyEvent, xproto.FocusInEvent:
 			select {
 			case changed <- struct{}{}:
 			default:
@@ -76,12 +77,13 @@ func (c *Conn) windowProperty(w xproto.Window, name string) (xproto.Window, erro
 	return xproto.Window(ids[0]), nil
 }
 
-// raiseTime is how long Activate waits for a focused window to get on top, which it
-// may never do because another one is kept above all others.
-const raiseTime = 500 * time.Millisecond
+// followTime is how long Activate waits for an active window to get on top and to
+// get the keyboard. It may never get on top because another one is kept above all
+// others, and never get the keyboard because it takes none.
+const followTime = 500 * time.Millisecond
 
 // Activate brings a window to the front, from another workspace or its icon if
-// need be, and gives it the keyboard. It returns when the window has the focus.
+// need be, and gives it the keyboard. When it returns, keys go to the window.
 func (c *Conn) Activate(ctx context.Context, id uint32) error {
 	w := xproto.Window(id)
 	managed, err := c.hasWindowManager()
@@ -93,27 +95,33 @@ func (c *Conn) Activate(ctx context.Context, id uint32) error {
 		err := xproto.SetInputFocusChecked(c.x, xproto.InputFocusPointerRoot, w, xproto.TimeCurrentTime).Check()
 		return windowFailed("activate a window", err)
 	}
+	err = xproto.ChangeWindowAttributesChecked(c.x, w, xproto.CwEventMask, []uint32{xproto.EventMaskFocusChange}).Check()
+	if err != nil {
+		return windowFailed("activate a window", err)
+	}
 	// The wish is sent only if it changes something, and awaited: one still on its
 	// way when we return could undo what the next call asks for.
-	focused, onTop, err := c.standing(w)
-	if err != nil || focused && onTop {
+	now, err := c.standing(w)
+	if err != nil {
 		return err
 	}
-	if err := c.askToActivate(w); err != nil {
-		return err
+	if !now.active || !now.onTop {
+		if err := c.askToActivate(w); err != nil {
+			return err
+		}
 	}
 	err = c.waitRoot(ctx, func() (bool, error) {
-		focused, onTop, err = c.standing(w)
-		return focused, err
+		now, err = c.standing(w)
+		return now.active, err
 	})
-	if err != nil || onTop {
+	if err != nil || now.onTop && now.keyboard {
 		return err
 	}
-	short, cancel := context.WithTimeout(ctx, raiseTime)
+	short, cancel := context.WithTimeout(ctx, followTime)
 	defer cancel()
 	err = c.waitRoot(short, func() (bool, error) {
-		_, onTop, err = c.standing(w)
-		return onTop, err
+		now, err = c.standing(w)
+		return now.onTop && now.keyboard, err
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return ctx.Err()
@@ -121,16 +129,54 @@ func (c *Conn) Activate(ctx context.Context, id uint32) error {
 	return err
 }
 
-// standing reports whether a window has the keyboard and whether it is above all
-// others. A window manager may call one active for a while that it has just hidden.
-func (c *Conn) standing(w xproto.Window) (focused, onTop bool, err error) {
+// standing is how a window stands among the others.
+type standing struct {
+	active   bool // the window manager says so, and it is shown
+	onTop    bool // above all others
+	keyboard bool // keys go to it or to a part of it
+}
+
+// standing returns how a window stands. The window manager calls one active before
+// the X server has given it the keyboard (by up to 70 ms on a busy machine), and for
+// a while after it has hidden it.
+func (c *Conn) standing(w xproto.Window) (s standing, err error) {
 	attributes, err := xproto.GetWindowAttributes(c.x, w).Reply()
 	if err != nil {
-		return false, false, windowFailed("activate a window", err)
+		return s, windowFailed("activate a window", err)
 	}
 	clients, active, err := c.clients()
-	focused = active == w && attributes.MapState == xproto.MapStateViewable
-	return focused, len(clients) > 0 && clients[len(clients)-1].id == w, err
+	if err != nil {
+		return s, err
+	}
+	s.active = active == w && attributes.MapState == xproto.MapStateViewable
+	s.onTop = len(clients) > 0 && clients[len(clients)-1].id == w
+	focus, err := xproto.GetInputFocus(c.x).Reply()
+	if err != nil {
+		return s, failed("ask for the focused window", err)
+	}
+	s.keyboard, err = c.within(focus.Focus, w)
+	return s, err
+}
+
+// within reports whether a window is w or a part of it. One that has gone is not.
+func (c *Conn) within(part, w xproto.Window) (bool, error) {
+	for range maxDepth {
+		if part == w {
+			return true, nil
+		}
+		if part <= xproto.InputFocusPointerRoot || part == c.root {
+			return false, nil
+		}
+		tree, err := xproto.QueryTree(c.x, part).Reply()
+		if err = windowFailed("look at a window", err); errors.Is(err, ErrNoWindow) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		part = tree.Parent
+	}
+	return false, nil
 }
 
 func (c *Conn) askToActivate(w xproto.Window) error {
