@@ -34,15 +34,16 @@ type fakeComputer struct {
 	onAct     func(ctx context.Context, session string, r api.ActRequest, progress func(api.Progress)) (api.ActResult, []client.Image, error)
 	onEnsure  func(ctx context.Context, progress func(string)) error
 
+	beat chan struct{} // has one when a heartbeat came
+
 	mu       sync.Mutex
 	ensures  int
 	starts   []api.StartRequest
-	beats    int
 	released []string
 }
 
 func newFakeComputer(t testing.TB) *fakeComputer {
-	f := &fakeComputer{t: t}
+	f := &fakeComputer{t: t, beat: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
 	mux.HandleFunc(api.RouteStart, func(w http.ResponseWriter, r *http.Request) {
 		var request api.StartRequest
@@ -54,9 +55,10 @@ func newFakeComputer(t testing.TB) *fakeComputer {
 	})
 	mux.HandleFunc(api.RouteEnd, func(w http.ResponseWriter, r *http.Request) { f.answer(w, api.EndResult{Ended: true}) })
 	mux.HandleFunc(api.RouteHeartbeat, func(w http.ResponseWriter, r *http.Request) {
-		f.mu.Lock()
-		f.beats++
-		f.mu.Unlock()
+		select {
+		case f.beat <- struct{}{}:
+		default:
+		}
 		f.answer(w, api.HeartbeatResult{})
 	})
 	mux.HandleFunc(api.RouteRelease, func(w http.ResponseWriter, r *http.Request) {

@@ -421,6 +421,7 @@ func TestExitEndsSessions(t *testing.T) {
 			p.receive()
 			p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"computer_observe","arguments":{"session":%q}}}`, api.NewID())
 			<-began
+			<-f.beat
 			start := time.Now()
 			if how == "eof" {
 				p.in.Close()
@@ -435,9 +436,6 @@ func TestExitEndsSessions(t *testing.T) {
 			}
 			if !slices.Equal(f.released, []string{s.owner}) {
 				t.Errorf("released %v, owner %s", f.released, s.owner)
-			}
-			if f.beats == 0 {
-				t.Error("no heartbeat")
 			}
 		})
 	}
