@@ -70,47 +70,48 @@ type contentPart struct {
 
 // contentParts finds rectangles of one content.
 type contentParts struct {
-	found []contentPart
-	above []int // indices into found of the parts that the next row of tiles may lengthen
+	found        []contentPart
+	row          []contentPart // runs of equal tiles in the row at hand
+	above, below []int         // indices into found of the parts that reach down to a row
 }
 
 // find cuts src into parts: runs of equal tiles, joined with equal runs below.
 func (c *contentParts) find(src Block, classify func(Block) content) {
 	c.found, c.above = c.found[:0], c.above[:0]
 	for y := src.Min.Y; y < src.Max.Y; y += contentTile {
-		row := len(c.found)
+		c.row = c.row[:0]
 		for x := src.Min.X; x < src.Max.X; x += contentTile {
 			r := image.Rect(x, y, x+contentTile, y+contentTile).Intersect(src.Rectangle)
 			got := classify(src.Sub(r))
-			if n := len(c.found) - 1; n >= row && c.found[n].content == got {
-				c.found[n].Max.X = r.Max.X
+			if n := len(c.row); n > 0 && c.row[n-1].content == got {
+				c.row[n-1].Max.X = r.Max.X
 			} else {
-				c.found = append(c.found, contentPart{r, got})
+				c.row = append(c.row, contentPart{r, got})
 			}
 		}
-		c.join(row)
+		c.join()
 	}
 }
 
-// join lengthens parts above by the parts from row on that are equal.
-func (c *contentParts) join(row int) {
-	fresh := append([]contentPart(nil), c.found[row:]...)
-	c.found = c.found[:row]
-	var below []int
+// join adds the row's runs to what was found: as parts of their own, or to parts
+// above that are as wide and of the same content.
+func (c *contentParts) join() {
+	c.below = c.below[:0]
 	i := 0
-	for _, f := range fresh {
-		for i < len(c.above) && c.found[c.above[i]].Min.X < f.Min.X {
+	for _, run := range c.row {
+		for i < len(c.above) && c.found[c.above[i]].Min.X < run.Min.X {
 			i++
 		}
 		if i < len(c.above) {
-			if a := &c.found[c.above[i]]; a.Min.X == f.Min.X && a.Max.X == f.Max.X && a.content == f.content {
-				a.Max.Y = f.Max.Y
-				below = append(below, c.above[i])
+			part := &c.found[c.above[i]]
+			if part.Min.X == run.Min.X && part.Max.X == run.Max.X && part.content == run.content {
+				part.Max.Y = run.Max.Y
+				c.below = append(c.below, c.above[i])
 				continue
 			}
 		}
-		c.found = append(c.found, f)
-		below = append(below, len(c.found)-1)
+		c.found = append(c.found, run)
+		c.below = append(c.below, len(c.found)-1)
 	}
-	c.above = below
+	c.above, c.below = c.below, c.above
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -144,4 +145,144 @@ func TestRoundTrip(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestOneBatchForMany appends one batch to viewers whose streams have seen other
+// things: nothing, an own history, other batches.
+func TestOneBatchForMany(t *testing.T) {
+	rng := rngOf(t)
+	for _, enc := range []Encoding{Zlib, ZRLE, Tight} {
+		set := Settings{Format: formats["rgbx"], Encoding: enc, Level: 3}
+		alone := NewEncoder(set)
+		set.Shared = true
+		shared := NewEncoder(set)
+		var streams [6]Streams
+		var viewers [6]*viewer
+		for i := range viewers {
+			viewers[i] = newViewer(set.Format, 200, 150)
+		}
+		for round := range 40 {
+			pix := make([]uint32, 200*150)
+			for _, content := range []string{"screen", "text", "photo", "17 colours"}[round%4:][:1] {
+				pictures[content](rng, pix, 200)
+			}
+			src := Block{image.Rect(0, 0, 200, 150), pix, 200}
+			var b Batch
+			shared.Encode(&b, src, src.Rectangle)
+			for i, v := range viewers {
+				batch := &b
+				switch {
+				case i > round:
+					continue // comes later
+				case rng.IntN(4) == 0:
+					batch = new(Batch)
+					alone.Encode(batch, src, src.Rectangle)
+				}
+				if err := v.update(streams[i].Append(nil, batch), batch.Rects()); err != nil {
+					t.Fatalf("%v, viewer %d, round %d: %v", enc, i, round, err)
+				}
+				if err := v.differs(pix); err != nil {
+					t.Fatalf("%v, viewer %d, round %d: %v", enc, i, round, err)
+				}
+			}
+		}
+	}
+}
+
+// TestBlocksLieAnywhere encodes parts of a screen, with the cursor's block apart.
+func TestBlocksLieAnywhere(t *testing.T) {
+	rng := rngOf(t)
+	pix := make([]uint32, 300*200)
+	pictures["screen"](rng, pix, 300)
+	whole := Block{image.Rect(0, 0, 300, 200), pix, 300}
+	for _, enc := range []Encoding{Raw, Hextile, Zlib, ZRLE, Tight} {
+		v := newViewer(Native, 300, 200)
+		var s Streams
+		e := NewEncoder(Settings{Format: Native, Encoding: enc, Level: 2, Shared: true})
+		var b Batch
+		e.Encode(&b, whole, image.Rect(0, 0, 300, 77), image.Rect(0, 77, 133, 200), image.Rectangle{})
+		if err := v.update(s.Append(nil, &b), b.Rects()); err != nil {
+			t.Fatal(err)
+		}
+		part := Block{Rectangle: image.Rect(133, 77, 300, 200), Stride: 167}
+		for y := 77; y < 200; y++ {
+			part.Pix = append(part.Pix, pix[y*300+133:][:167]...)
+		}
+		b.Reset()
+		e.Encode(&b, part, part.Rectangle)
+		if err := v.update(s.Append(nil, &b), b.Rects()); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.differs(pix); err != nil {
+			t.Errorf("%v: %v", enc, err)
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	pix := make([]uint32, 400*300)
+	pictures["screen"](rand.New(rand.NewPCG(1, 2)), pix, 400)
+	src := Block{image.Rect(0, 0, 400, 300), pix, 400}
+	for _, enc := range []Encoding{Raw, Hextile, Zlib, ZRLE, Tight} {
+		for _, shared := range []bool{false, true} {
+			e := NewEncoder(Settings{Format: formats["565 be"], Encoding: enc, Level: 2, Shared: shared})
+			var b Batch
+			var s Streams
+			var out []byte
+			rects := []image.Rectangle{image.Rect(0, 0, 400, 300), image.Rect(3, 3, 20, 20)}
+			once := func() {
+				b.Reset()
+				e.Encode(&b, src, rects...)
+				out = s.Append(out[:0], &b)
+			}
+			for range 5 {
+				once()
+			}
+			if n := testing.AllocsPerRun(20, once); n > 0 {
+				t.Errorf("%v, shared %v: %v allocations", enc, shared, n)
+			}
+		}
+	}
+}
+
+// FuzzRoundTrip draws from its input and sends it in any encoding and format.
+func FuzzRoundTrip(f *testing.F) {
+	names := make([]string, 0, len(formats))
+	for name := range formats {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	encodings := []Encoding{Raw, Hextile, Zlib, ZRLE, Tight}
+	f.Add(uint8(4), uint8(0), uint8(2), uint8(9), []byte("some pixels, some pixels, and then others"))
+	f.Add(uint8(3), uint8(5), uint8(0x82), uint8(70), make([]byte, 5000))
+	f.Fuzz(func(t *testing.T, enc, format, level, width uint8, data []byte) {
+		w := max(int(width), 1)
+		h := min(len(data), 20000) / w
+		if h == 0 {
+			return
+		}
+		pix := make([]uint32, w*h)
+		for i := range pix {
+			pix[i] = uint32(data[i]) * 0x030507 & 0xffffff
+		}
+		src := Block{image.Rect(0, 0, w, h), pix, w}
+		set := Settings{Format: formats[names[int(format)%len(names)]], Encoding: encodings[int(enc)%len(encodings)],
+			Level: int(level & 15), Shared: level > 127}
+		e := NewEncoder(set)
+		v := newViewer(set.Format, w, h)
+		var s Streams
+		for range 2 {
+			var b Batch
+			e.Encode(&b, src, src.Rectangle)
+			if err := v.update(s.Append(nil, &b), b.Rects()); err != nil {
+				t.Fatal(err)
+			}
+			if err := v.differs(pix); err != nil {
+				t.Fatal(err)
+			}
+			for i := range pix {
+				pix[i] ^= uint32(data[len(data)-1-i])
+			}
+		}
+	})
 }
