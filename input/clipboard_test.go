@@ -179,13 +179,11 @@ func TestClipboardOwnerHangs(t *testing.T) {
 	c := openClipboard(t, s, "CLIPBOARD")
 	owner := xclipIn(t, s, c, "here")
 	stop(t, owner.Process.Pid)
-	time.AfterFunc(50*time.Millisecond, func() { owner.Process.Kill() })
-	begin := time.Now()
-	_, err := c.Get(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "is gone") {
+	hanging := owner.Process
+	time.AfterFunc(50*time.Millisecond, func() { hanging.Kill() })
+	if _, err := c.Get(t.Context()); err == nil || !strings.Contains(err.Error(), "is gone") {
 		t.Errorf("Get from an owner that hung and died: %v", err)
 	}
-	t.Logf("%v after %v", err, time.Since(begin))
 	owner = xclipIn(t, s, c, "here")
 	stop(t, owner.Process.Pid)
 	if _, err := c.Get(t.Context()); err == nil || !strings.Contains(err.Error(), "did not answer") {

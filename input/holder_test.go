@@ -281,6 +281,33 @@ func TestSpareKeysAreReused(t *testing.T) {
 	}
 }
 
+// A second Device on the same X server goes on with the keys that the first filled.
+func TestSpareKeysAreFoundAgain(t *testing.T) {
+	d, s := openDevice(t, "us")
+	text := printable(0x5000, 0x5000+200)
+	if err := d.NewHolder().Type(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := x11.Dial(s.Display, s.Cookie)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	second, err := New(conn, func(x, y int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := openTerminal(t, s)
+	text = printable(0x6000, 0x6000+200)
+	if err := second.NewHolder().Type(t.Context(), text); err != nil {
+		t.Error(err)
+	}
+	term.expect(text)
+	if got, want := len(second.spares.slots), len(d.spares.slots); got != want {
+		t.Errorf("the second device has %d places for characters, the first had %d", got, want)
+	}
+}
+
 // Another layout may come at any time.
 func TestLayoutChanges(t *testing.T) {
 	d, s := openDevice(t, "us")
@@ -363,12 +390,11 @@ func TestServerFails(t *testing.T) {
 			if err := <-typed; !errors.Is(err, x11.ErrClosed) {
 				t.Errorf("Type: %v, want ErrClosed", err)
 			}
-			if err := errors.Join(h.Release(t.Context()), nil); !errors.Is(err, x11.ErrClosed) {
-				t.Errorf("Release: %v, want ErrClosed", err)
-			}
+			<-d.conn.Done()
 			for call, err := range map[string]error{
 				"Key": h.Key('a', true), "Move": h.Move(1, 1), "Button": h.Button(1, true), "Sync": d.Sync(),
 				"Chord": h.Chord(t.Context(), Chord{Key: 'a'}, 0), "Keycode": h.Keycode(30, true),
+				"Release": h.Release(t.Context()),
 			} {
 				if !errors.Is(err, x11.ErrClosed) {
 					t.Errorf("%s: %v, want ErrClosed", call, err)

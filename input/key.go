@@ -13,7 +13,7 @@ import (
 
 // Chord is a key that is struck while modifiers are held.
 type Chord struct {
-	Modifiers []uint32 // keysyms of modifier keys, in the order in which they are pressed
+	Modifiers []uint32 // keysyms of modifier keys
 	Key       uint32   // keysym
 }
 
@@ -87,15 +87,20 @@ func ParseModifier(name string) (uint32, error) {
 	return 0, fmt.Errorf("there is no modifier %q%s", name, suggest(name, modifierNames()))
 }
 
-// splitChord cuts at the plus signs that join keys, not at one that is the key.
+// splitChord cuts at the plus signs that join keys, not at one that is the key or is
+// part of U+20AC.
 func splitChord(name string) []string {
-	if len(name) < 2 || strings.HasPrefix(strings.ToUpper(name), "U+") {
+	if before, ok := strings.CutSuffix(name, "++"); ok && before != "" {
+		return append(strings.Split(before, "+"), "+")
+	}
+	if name == "+" {
 		return []string{name}
 	}
-	if before, ok := strings.CutSuffix(name, "++"); ok {
-		return append(splitChord(before), "+")
+	parts := strings.Split(name, "+")
+	if n := len(parts); n > 1 && strings.EqualFold(parts[n-2], "u") {
+		return append(parts[:n-2], "U+"+parts[n-1])
 	}
-	return strings.Split(name, "+")
+	return parts
 }
 
 // parseOne reads the name of one key.

@@ -31,6 +31,7 @@ func TestParseKey(t *testing.T) {
 		{name: "ctrl++", want: '+', mods: []uint32{ctrl}}, {name: "ctrl+plus", want: '+', mods: []uint32{ctrl}},
 		{name: "alt+F4", want: 0xffc1, mods: []uint32{alt}}, {name: "option + tab", want: keysym.Tab, mods: []uint32{alt}},
 		{name: "cmd+win+meta+super+a", want: 'a', mods: []uint32{super, super, super, super}},
+		{name: "ctrl+U+20AC", want: 0x010020ac, mods: []uint32{ctrl}},
 		{name: "shift+eacute", want: 0xe9, mods: []uint32{shift}},
 	} {
 		got, err := ParseKey(c.name)

@@ -23,7 +23,7 @@ type layout struct {
 	keymap    *x11.Keymap
 	positions map[uint32]position // by canonical keysym
 	makers    [8]byte             // the key to press for each modifier, 0 for none
-	makes     map[byte]byte       // by keycode, the modifiers of keys that hold some and lock none
+	makes     [256]byte           // by keycode, the modifiers of keys that hold some and lock none
 }
 
 // notTyped are the modifiers that a position never asks for: programs take keys with
@@ -39,7 +39,7 @@ var makerKeys = []uint32{
 
 // newLayout turns a key map around for a keyboard on which group is in force.
 func newLayout(keymap *x11.Keymap, group byte) *layout {
-	l := &layout{keymap: keymap, positions: make(map[uint32]position), makes: make(map[byte]byte)}
+	l := &layout{keymap: keymap, positions: make(map[uint32]position)}
 	for code := int(keymap.Min); code <= int(keymap.Max); code++ {
 		key := &keymap.Keys[code]
 		for g := range key.Groups {
@@ -67,7 +67,7 @@ func newLayout(keymap *x11.Keymap, group byte) *layout {
 	for code := int(keymap.Min); code <= int(keymap.Max); code++ {
 		key := &keymap.Keys[code]
 		if key.Modifiers != 0 && slices.Contains(makerKeys, key.Sym(0, 0)) {
-			l.makes[byte(code)] = key.Modifiers
+			l.makes[code] = key.Modifiers
 		}
 	}
 	for _, sym := range makerKeys {

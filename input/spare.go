@@ -10,13 +10,14 @@ import (
 	"github.com/falleng0d/computer-use-mcp/input/keysym"
 )
 
-// spares are keys that stand for nothing in the key map. They are given the characters that it
-// lacks, several to a key by means of Shift and AltGr, many with one change. A character
-// stays where it is until its place is needed, least recently used first.
+// spares are keys that stand for nothing in the layout. They are given the characters
+// that it lacks, several to a key by means of Shift and AltGr, many with one change of
+// the key map. A character stays where it is until its place is needed, least recently
+// used first.
 //
-// Programs are told of a change before they see events of the changed keys, so a
-// new character cannot be missed. But a program reads the map when it gets round to
-// it: a place may only be used again once the programs have taken the events of its earlier character.
+// Programs are told of a change before they see events of the changed keys, so a new
+// character cannot be missed. But they read the new map when they get round to it: a
+// place may only be used again once they have taken the events of its old character.
 type spares struct {
 	slots []*slot
 	kind  byte // type of a spare key in the key map
@@ -34,12 +35,16 @@ type slot struct {
 // leftOver is how many spare keys stay untouched, for other programs that need one.
 const leftOver = 2
 
+// mark stands on the highest level of each key that was filled here, a private-use
+// character. It tells them from the layout's, also after this Device's time.
+const mark = 0x0110fffd
+
 // recount brings the slots in line with a key map, which anybody may have changed.
 func (s *spares) recount(keymap *x11.Keymap) {
 	kind, levels := spareType(keymap)
 	var codes []byte
 	for code := int(keymap.Min); code <= int(keymap.Max); code++ {
-		if key := &keymap.Keys[code]; key.Empty() || s.owns(byte(code), key) {
+		if key := &keymap.Keys[code]; key.Empty() || key.Sym(0, levels-1) == mark {
 			codes = append(codes, byte(code))
 		}
 	}
@@ -47,7 +52,7 @@ func (s *spares) recount(keymap *x11.Keymap) {
 
 	old := s.slots
 	s.slots, s.kind = nil, kind
-	for level := range levels {
+	for level := range levels - 1 {
 		for _, code := range codes {
 			now := &slot{keycode: code, level: level, sym: keymap.Keys[code].Sym(0, level)}
 			if i := slices.IndexFunc(old, func(o *slot) bool { return o.keycode == code && o.level == level }); i >= 0 {
@@ -58,30 +63,17 @@ func (s *spares) recount(keymap *x11.Keymap) {
 	}
 }
 
-// owns reports whether a key stands for what it was given here.
-func (s *spares) owns(code byte, key *x11.Key) bool {
-	own := false
-	for _, slot := range s.slots {
-		if slot.keycode == code {
-			own = true
-			if key.Sym(0, slot.level) != slot.sym {
-				return false
-			}
-		}
-	}
-	return own && key.Groups == 1
-}
-
 // spareType chooses the key type that offers the most levels by means of modifiers
-// that may be held while text is typed.
+// that may be in force while text is typed.
 func spareType(keymap *x11.Keymap) (kind byte, levels int) {
 	for i := range keymap.Types {
 		t := &keymap.Types[i]
 		n := 0
-		for ; n < t.Levels; n++ {
+		for n < t.Levels {
 			if _, ok := levelMods(t, n); !ok {
 				break
 			}
+			n++
 		}
 		if t.Mods&notTyped == 0 && n == t.Levels && n > levels {
 			kind, levels = byte(i), n
@@ -140,6 +132,7 @@ func (s *spares) bindings(victims []*slot, syms []uint32) []x11.Binding {
 				b.Syms = append(b.Syms, slot.sym)
 			}
 		}
+		b.Syms = append(b.Syms, mark)
 		all = append(all, b)
 	}
 	return all

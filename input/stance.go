@@ -62,13 +62,14 @@ func (s *stance) readLayout() error {
 // set brings exactly these modifiers and this group into force.
 func (s *stance) set(mods, group byte) {
 	var held byte
-	for code := range s.l.makes {
-		if made := s.l.makes[code]; s.down.Has(code) {
-			if made&^mods != 0 {
-				s.lift(code)
-			} else {
-				held |= made
-			}
+	for i, made := range s.l.makes {
+		code := byte(i)
+		switch {
+		case made == 0 || !s.down.Has(code):
+		case made&^mods != 0:
+			s.lift(code)
+		default:
+			held |= made
 		}
 	}
 	locks := mods &^ held
