@@ -1,0 +1,90 @@
+package shell
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+)
+
+// entry is what /proc says of a process that lives.
+type entry struct {
+	pid, parent, session int
+}
+
+// marked returns the processes that have the mark in their environment, those of
+// leader's session unless leader is 0, and all that descend from either.
+func marked(mark string, leader int) []int {
+	all := processes()
+	in := map[int]bool{}
+	for _, p := range all {
+		if leader != 0 && p.session == leader || hasVariable(p.pid, mark) {
+			in[p.pid] = true
+		}
+	}
+	for grown := len(in) > 0; grown; {
+		grown = false
+		for _, p := range all {
+			if in[p.parent] && !in[p.pid] {
+				in[p.pid], grown = true, true
+			}
+		}
+	}
+	pids := make([]int, 0, len(in))
+	for pid := range in {
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// processes lists the processes of the system that have not ended.
+func processes() []entry {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	var list []entry
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if p, ok := readStat(pid); ok {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// readStat reads /proc/pid/stat (proc_pid_stat(5)). It reports false for a process that
+// has ended.
+func readStat(pid int) (p entry, ok bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return p, false
+	}
+	// The second field, the name, may hold anything. It ends at the last bracket.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 4 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		return p, false
+	}
+	p.pid = pid
+	p.parent, _ = strconv.Atoi(string(fields[1]))
+	p.session, _ = strconv.Atoi(string(fields[3]))
+	return p, true
+}
+
+// hasVariable reports whether a process started with NAME=value in its environment.
+func hasVariable(pid int, variable string) bool {
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false // another user's, or gone
+	}
+	for v := range bytes.SplitSeq(environ, []byte{0}) {
+		if string(v) == variable {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,106 @@
+package shell
+
+import (
+	"os"
+	"syscall"
+	"time"
+)
+
+const (
+	callGrace    = 300 * time.Millisecond // between SIGTERM and SIGKILL at a timeout
+	jobGrace     = 2 * time.Second        // when a job is stopped
+	sessionGrace = time.Second            // when the session ends
+
+	sweepPause = 5 * time.Millisecond
+	// endLimit bounds the end. What takes longer hangs in the kernel, for example on a
+	// disk, and no signal reaches it.
+	endLimit = 5 * time.Second
+)
+
+// scope is everything that a session, or one command of it, has started. Programs may
+// leave their process group and outlive their parents, but they stay in the scope:
+// they inherit its control group, or where the system has none for us a variable in
+// their environment. A program that clears its environment is still found while its
+// parent lives.
+type scope struct {
+	mark  string // NAME=value
+	outer *scope // it belongs to; may be nil
+	group *cgroup
+}
+
+// newScope returns a scope of its own or, with outer, one inside another. base is where
+// control groups are made, nil for none.
+func newScope(variable, id string, outer *scope, base *cgroup) *scope {
+	s := &scope{mark: variable + "=" + id, outer: outer}
+	if outer != nil {
+		base = outer.group
+	}
+	s.group = base.child(id)
+	return s
+}
+
+// environ returns the marks of the scope and those around it.
+func (s *scope) environ() []string {
+	if s == nil {
+		return nil
+	}
+	return append(s.outer.environ(), s.mark)
+}
+
+// enter makes the process that is started next with attr begin in the scope. entered
+// must be called once it was started.
+func (s *scope) enter(attr *syscall.SysProcAttr) (entered func()) {
+	for ; s != nil; s = s.outer {
+		if entered, ok := s.group.enter(attr); ok {
+			return entered
+		}
+		s.group = nil // the marks are still there
+	}
+	return func() {}
+}
+
+// processes returns the numbers of the processes in the scope. leader is the first of
+// them, as long as it was not reaped, or 0.
+func (s *scope) processes(leader int) []int {
+	if s.group != nil {
+		return s.group.processes()
+	}
+	return marked(s.mark, leader)
+}
+
+// end ends every process in the scope and returns how many it could not end. Those
+// that do not go within grace after SIGTERM are killed.
+func (s *scope) end(leader int, grace time.Duration) (left int) {
+	start := time.Now()
+	found := s.processes(leader)
+	signal(found, syscall.SIGTERM)
+	for len(found) > 0 && time.Since(start) < grace {
+		time.Sleep(sweepPause)
+		found = s.processes(leader)
+	}
+	// A process that is just replacing its program cannot be seen for a moment, and
+	// its parent may be gone: nothing is left only when that is so twice.
+	for quiet := 0; quiet < 2 && time.Since(start) < grace+endLimit; {
+		s.group.kill()
+		signal(found, syscall.SIGKILL)
+		time.Sleep(sweepPause)
+		if found = s.processes(leader); len(found) == 0 {
+			quiet++
+		} else {
+			quiet = 0
+		}
+	}
+	s.forget()
+	return len(found)
+}
+
+// forget gives back what the scope takes of the system, if nothing is in it.
+func (s *scope) forget() { s.group.remove() }
+
+func signal(pids []int, sig syscall.Signal) {
+	for _, pid := range pids {
+		if pid != os.Getpid() {
+			syscall.Kill(pid, sig) // it may have ended by itself
+		}
+	}
+}
