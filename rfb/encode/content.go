@@ -19,47 +19,57 @@ type content struct {
 // contentTile is the side of the squares by which content is told apart.
 const contentTile = 64
 
-// classify looks at a tile.
+// classify looks at a tile. Apart from one that is solid, a quarter of the rows
+// will tell.
 func (e *Encoder) classify(src Block) content {
-	if e.colour.build(src, e.drawnColours()) {
-		if len(e.colour.colours) == 1 {
-			return content{solid, e.colour.colours[0]}
-		}
-		return content{kind: drawn}
+	if isSolid(src) {
+		return content{solid, src.Pix[0]}
 	}
-	if repeats(src) {
+	src.Max.Y = src.Min.Y + (src.Dy()+3)/4
+	src.Stride *= 4
+	if e.colour.build(src, e.drawnColours()) || repeats(src) {
 		return content{kind: drawn}
 	}
 	return content{kind: photo}
 }
 
-// drawnColours is how many colours a tile may have and still never count as a
-// photo. It is TigerVNC's rule: JPEG begins earlier for a fast viewer.
+// isSolid reports whether src has one colour.
+func isSolid(src Block) bool {
+	for y := range src.Dy() {
+		for _, c := range src.row(y) {
+			if c != src.Pix[0] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// drawnColours is how many colours may be in a quarter of a tile that is no photo.
+// JPEG begins earlier for a viewer that asks for speed, which is TurboVNC's rule.
 func (e *Encoder) drawnColours() int {
 	switch {
 	case e.set.JPEG.Quality == 0:
-		return 128
+		return 128 // a palette is smaller than the gradient filter up to there
 	case e.set.Level < 2:
-		return 24
+		return 12
 	}
-	return 96
+	return 48
 }
 
 // repeats reports whether pixels are mostly equal to their left neighbours, as
-// they are in what programs draw, text included, however many colours it has. A
-// quarter of the rows will tell.
+// they are in what programs draw, text included, however many colours it has.
 func repeats(src Block) bool {
-	equal, seen := 0, 0
-	for y := 0; y < src.Dy(); y += 4 {
+	equal := 0
+	for y := range src.Dy() {
 		row := src.row(y)
-		seen += len(row)
 		for x := 1; x < len(row); x++ {
 			if row[x] == row[x-1] {
 				equal++
 			}
 		}
 	}
-	return equal*2 > seen
+	return equal*2 > size(src.Rectangle)
 }
 
 // contentPart is a rectangle of one content.

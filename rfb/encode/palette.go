@@ -63,3 +63,45 @@ func (p *palette) slot(c uint32) uint32 {
 
 // index returns the number of a colour of the palette.
 func (p *palette) index(c uint32) byte { return byte(p.slots[p.slot(c)] - 1) }
+
+// indices appends the number of each pixel's colour, one byte each.
+func (p *palette) indices(dst []byte, src Block) []byte {
+	last, number := src.Pix[0], p.index(src.Pix[0])
+	for y := range src.Dy() {
+		row := src.row(y)
+		from := len(dst)
+		dst = grow(dst, len(row))
+		out := dst[from:][:len(row)]
+		for x, c := range row {
+			if c != last {
+				last, number = c, p.index(c)
+			}
+			out[x] = number
+		}
+	}
+	return dst
+}
+
+// packed appends the number of each pixel's colour in 1, 2 or 4 bits, the leftmost
+// highest, with each row filled up to whole bytes.
+func (p *palette) packed(dst []byte, src Block, bits int) []byte {
+	last, number := src.Pix[0], p.index(src.Pix[0])
+	for y := range src.Dy() {
+		acc, free := byte(0), 8
+		for _, c := range src.row(y) {
+			if c != last {
+				last, number = c, p.index(c)
+			}
+			free -= bits
+			acc |= number << free
+			if free == 0 {
+				dst = append(dst, acc)
+				acc, free = 0, 8
+			}
+		}
+		if free < 8 {
+			dst = append(dst, acc)
+		}
+	}
+	return dst
+}

@@ -119,11 +119,11 @@ func (e *Encoder) tightPalette(b *Batch, src Block) {
 	for _, c := range p.colours {
 		b.buf = e.pixel.pixel(b.buf, c)
 	}
-	bits := 8
 	if n == 2 {
-		bits = 1
+		e.data = p.packed(e.data[:0], src, 1)
+	} else {
+		e.data = p.indices(e.data[:0], src)
 	}
-	e.data = e.packed(e.data[:0], src, bits)
 	e.tightData(b, stream, 1, true)
 }
 

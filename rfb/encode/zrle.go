@@ -80,31 +80,7 @@ func (e *Encoder) zrlePacked(dst []byte, t Block) []byte {
 	} else if n <= 4 {
 		bits = 2
 	}
-	return e.packed(dst, t, bits)
-}
-
-// packed appends the palette indices of t, the leftmost highest, with each row
-// filled up to whole bytes.
-func (e *Encoder) packed(dst []byte, t Block, bits int) []byte {
-	for y := range t.Dy() {
-		acc, free := 0, 8
-		last, index := ^uint32(0), 0
-		for _, c := range t.row(y) {
-			if c != last {
-				last, index = c, int(e.colour.index(c))
-			}
-			free -= bits
-			acc |= index << free
-			if free == 0 {
-				dst = append(dst, byte(acc))
-				acc, free = 0, 8
-			}
-		}
-		if free < 8 {
-			dst = append(dst, byte(acc))
-		}
-	}
-	return dst
+	return e.colour.packed(dst, t, bits)
 }
 
 // zrleRuns appends a tile as runs of palette indices, which may go on from row to

@@ -155,6 +155,9 @@ type match struct{ length, dist int }
 // bytes themselves.
 const tooFar = 4096
 
+// niceMatch is the length of a match that is good enough to look no further.
+const niceMatch = 32
+
 // matchBest finds sequences like matchFirst. It compares with many places and gives
 // a match up when a better one begins at the next unit.
 func (w *Writer) matchBest(start, end, unit int, effort Effort) int {
@@ -223,7 +226,7 @@ func (w *Writer) longest(i, unit, depth int, next uint32, beat int) (best match)
 			if length > longest && (length > minMatch || unit > 1 || dist <= tooFar) {
 				longest = length
 				best = match{length, int(dist)}
-				if length >= maxMatch-3 {
+				if length >= niceMatch {
 					break
 				}
 			}
