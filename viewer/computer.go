@@ -21,14 +21,14 @@ type Computer interface {
 	// Sit takes a seat at an open screen. peer is the person's address. told is
 	// called, from any goroutine, whenever the person has got control or no longer has
 	// it, with a sentence for them when it was not their own doing; it returns at
-	// once. The error is a sentence for them, too.
+	// once. The error is shown to them.
 	Sit(screen int, peer string, told func(mine bool, why string)) (Seat, error)
 	// Answer answers the agent's request for a person at a screen.
 	Answer(screen int, a Answer)
 }
 
 // Seat is one person's place at a screen. It begins locked: its keys, its pointer and
-// its clipboard go nowhere until TakeControl.
+// its clipboard go nowhere until TakeControl. Errors are shown to the person.
 type Seat interface {
 	// Serve speaks RFB with the page over rwc until either end leaves or ctx ends, and
 	// gives up the seat. It closes rwc. It must be called once.

@@ -117,7 +117,7 @@ func (c *fakeComputer) Sit(screen int, peer string, told func(bool, string)) (Se
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.frames[screen] == nil {
-		return nil, fmt.Errorf("Screen %d is not open.", screen)
+		return nil, fmt.Errorf("screen %d is not open", screen)
 	}
 	s := &fakeSeat{screen: screen, frame: c.frames[screen], told: told, typed: make(chan string, 1000), pasted: make(chan string, 10)}
 	c.seats = append(c.seats, s)
@@ -185,7 +185,7 @@ func (s *fakeSeat) ResetKeys(context.Context) error   { s.typed <- "reset"; retu
 
 func (s *fakeSeat) SetClipboard(_ context.Context, text string) error {
 	if !s.isMine() {
-		return errors.New("The screen is locked.")
+		return errors.New("the screen is locked")
 	}
 	s.pasted <- text
 	return nil

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gorilla/websocket"
 )
@@ -267,29 +269,31 @@ func (p *page) obey(c command) {
 	switch c.Type {
 	case cmdTake:
 		if err := seat.TakeControl(p.ctx); err != nil {
-			p.send(message{Type: msgControl, Screen: c.Screen, Why: text(err)})
+			p.send(message{Type: msgControl, Screen: c.Screen, Why: sentence(err)})
 		}
 	case cmdHandBack:
 		seat.HandBack()
 	case cmdResetKeys:
 		if err := seat.ResetKeys(p.ctx); err != nil {
-			p.send(message{Type: msgNotice, Why: text(err)})
+			p.send(message{Type: msgNotice, Why: sentence(err)})
 		}
 	case cmdPaste:
 		why := "The text is longer than 1 MiB."
 		if len(c.Text) <= maxPaste {
-			why = text(seat.SetClipboard(p.ctx, c.Text))
+			why = sentence(seat.SetClipboard(p.ctx, c.Text))
 		}
 		p.send(message{Type: msgPasted, Screen: c.Screen, Why: why})
 	}
 }
 
-// text returns an error as the page shows it.
-func text(err error) string {
+// sentence returns an error as the page shows it, empty for none.
+func sentence(err error) string {
 	if err == nil {
 		return ""
 	}
-	return err.Error()
+	s := err.Error()
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:] + "."
 }
 
 // readCommand reads one message. The connection is of no use after an error.

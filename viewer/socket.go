@@ -58,7 +58,7 @@ func (p *page) sit(screen int, conn *websocket.Conn) error {
 		p.send(message{Type: msgControl, Screen: screen, Mine: mine, Why: why})
 	})
 	if err != nil {
-		return closing(closeRefused, err.Error())
+		return closing(closeRefused, sentence(err))
 	}
 	ctx, leave := context.WithCancelCause(p.ctx)
 	defer leave(nil)

@@ -86,6 +86,15 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("listen for the API: %v", err)
 	}
+	services := []func(context.Context) error{table.Run}
+	if o.ViewerListen != "" {
+		page, err := listenForPage(o, identity, table)
+		if err != nil {
+			listener.Close()
+			return err
+		}
+		services = append(services, page)
+	}
 	link := viewerLink(o, identity.ViewerKey)
 	daemon := New(Config{
 		Table: table, Identity: identity, Token: token,
@@ -106,10 +115,7 @@ func Run(ctx context.Context, o Options) error {
 	defer os.Remove(filepath.Join(o.StateDir, api.FactsFile))
 	fmt.Fprintf(o.Stdout, "Viewer: %s\nVNC password: %s\n", link, identity.ViewerKey)
 	o.Logger.Info("serving", "api", facts.API, "computer", identity.ComputerID, "home", identity.HomeID)
-	return runAll(ctx, stop,
-		table.Run,
-		func(ctx context.Context) error { return daemon.Serve(ctx, listener) },
-	)
+	return runAll(ctx, stop, append(services, func(ctx context.Context) error { return daemon.Serve(ctx, listener) })...)
 }
 
 // absolute makes the folders' paths absolute: programs run in other folders.
