@@ -18,7 +18,7 @@ const stepPause = 30 * time.Millisecond
 
 // maxStepImages is how many bytes of images a batch collects before it leaves out those
 // of further steps: clients close the connection on answers that are too large.
-const maxStepImages = 4 << 20
+const maxStepImages = 3 << 20
 
 // Act runs a batch of actions and answers with the screen after it. The whole batch is
 // checked before anything runs. progress, which may be nil, is told before each step
@@ -43,6 +43,7 @@ func (s *Session) Act(ctx context.Context, r api.ActRequest, progress func(api.P
 		}
 		result.Steps, result.Stopped = b.steps, b.stopped
 		observation, closing, err := s.look(ctx, d, b.closingWish())
+		d.Screen.Frame().Read(func(v frame.View) { s.guard.ran(s.tracker, v, b.before) })
 		result.Observation = observation
 		if b.bytes >= maxStepImages {
 			result.Notes = append(result.Notes, "The images of some steps were left out because the answer would be too large; ask for smaller ones or fewer.")
@@ -61,6 +62,7 @@ type batch struct {
 	plan     []step
 	progress func(api.Progress)
 
+	before  frame.Stamp  // of the screen before the first step
 	steps   []api.Step   // that ran
 	stopped *api.Stopped // why the others did not
 	images  []Image      // of the steps
@@ -68,13 +70,14 @@ type batch struct {
 }
 
 // run runs the steps. What they pressed on purpose stays pressed when all is well.
-func (b *batch) run(ctx context.Context) error {
-	before, err := b.desktop.Screen.Refresh(ctx)
-	if err != nil {
+func (b *batch) run(ctx context.Context) (err error) {
+	if b.before, err = b.desktop.Screen.Refresh(ctx); err != nil {
 		return err
 	}
-	key := batchKey(b.request.Actions)
-	if err := b.session.guard.check(key, before); err != nil {
+	b.desktop.Screen.Frame().Read(func(v frame.View) {
+		err = b.session.guard.check(b.session.tracker, v, batchKey(b.request.Actions))
+	})
+	if err != nil {
 		return err
 	}
 	ctx, holder, done, err := b.desktop.beginActing(ctx)
@@ -92,11 +95,6 @@ func (b *batch) run(ctx context.Context) error {
 			break
 		}
 	}
-	after, err := b.desktop.Screen.Refresh(ctx)
-	if err != nil {
-		return err
-	}
-	b.session.guard.ran(key, before, after)
 	ok = true
 	return nil
 }
@@ -113,22 +111,22 @@ func (b *batch) report(i int) {
 // step runs the action at index i and waits for its effect.
 func (b *batch) step(ctx context.Context, i int, holder Holder) error {
 	screen, p := b.desktop.Screen, b.plan[i]
-	before, err := screen.Refresh(ctx)
-	if err != nil {
-		return err
+	if i > 0 { // for the first one, run has done it
+		if _, err := screen.Refresh(ctx); err != nil {
+			return err
+		}
 	}
 	b.desktop.acts(p.Kind)
-	base := settle.Look(screen.Frame(), nil)
+	base := settle.Look(screen.Frame(), b.session.tracker, nil)
 	if err := b.session.perform(ctx, b.desktop, holder, p); err != nil {
 		return err
 	}
 	out := api.Step{Index: i, Kind: p.Kind, Verdict: api.VerdictSkipped}
+	after := b.pause
 	if b.settles(p) {
-		err = b.settle(ctx, &out, base)
-	} else {
-		err = b.pause(ctx, &out, before)
+		after = b.settle
 	}
-	if err != nil {
+	if err := after(ctx, &out, base); err != nil {
 		return err
 	}
 	if b.request.Screenshot == api.ScreenshotEach && i < len(b.plan)-1 && b.stopped == nil {
@@ -149,7 +147,8 @@ func (b *batch) settles(p step) bool {
 // settle waits until the screen has reacted and rests, and decides whether the batch
 // goes on.
 func (b *batch) settle(ctx context.Context, out *api.Step, base settle.Baseline) error {
-	v, err := settle.Watch(ctx, b.desktop.Screen.Frame(), b.session.tracker, out.Kind, base)
+	action := settle.Action{Kind: out.Kind, ThenKeys: b.keysFollow(out.Index)}
+	v, err := settle.Watch(ctx, b.desktop.Screen.Frame(), b.session.tracker, action, base)
 	if err != nil {
 		return err
 	}
@@ -170,6 +169,11 @@ func (b *batch) settle(ctx context.Context, out *api.Step, base settle.Baseline)
 				`with stop_on_no_reaction "never" if this one has no visible effect.`)
 	}
 	return nil
+}
+
+// keysFollow reports whether the action after the one at index i uses the keyboard.
+func (b *batch) keysFollow(i int) bool {
+	return i+1 < len(b.plan) && (b.plan[i+1].Kind == api.KindType || b.plan[i+1].Kind == api.KindKey)
 }
 
 // stopsWithoutReaction reports whether a batch stops after an action of a kind that had
@@ -197,8 +201,8 @@ func (b *batch) stop(i int, why, hint string) {
 }
 
 // pause waits a fixed time after a step: that of the request after the last one, a
-// moment after the others. before is the screen before the step.
-func (b *batch) pause(ctx context.Context, out *api.Step, before frame.Stamp) error {
+// moment after the others.
+func (b *batch) pause(ctx context.Context, out *api.Step, base settle.Baseline) error {
 	pause := stepPause
 	if out.Index == len(b.plan)-1 {
 		pause = duration(b.request.SettleMS, 0)
@@ -211,7 +215,7 @@ func (b *batch) pause(ctx context.Context, out *api.Step, before frame.Stamp) er
 		return err
 	}
 	var changed image.Rectangle
-	b.desktop.Screen.Frame().Read(func(v frame.View) { changed = changedSince(v, before) })
+	b.desktop.Screen.Frame().Read(func(v frame.View) { changed = b.session.tracker.Changed(v, base.Stamp) })
 	out.Reacted = !changed.Empty()
 	out.Region = region(changed)
 	return nil

@@ -231,7 +231,9 @@ func TestLoopGuard(t *testing.T) {
 		must(3, click)
 		wantCode(t, try(click), api.CodeLoopRefused)
 		wantCode(t, try(click), api.CodeLoopRefused) // and stays refused
-		screen.paint(image.Rect(0, 0, 8, 8), 1)      // the screen changes by itself
+		screen.paint(image.Rect(0, 0, 8, 16), 1)     // as small as a caret
+		wantCode(t, try(click), api.CodeLoopRefused)
+		screen.paint(image.Rect(0, 0, 32, 8), 1) // the screen changes by itself
 		must(3, click)
 		wantCode(t, try(click), api.CodeLoopRefused)
 		must(1, `[{"kind":"move","x":2,"y":2}]`) // something else
@@ -248,6 +250,30 @@ func TestLoopGuard(t *testing.T) {
 		must(3, `[{"kind":"key","key":"down"}]`)
 		wantCode(t, try(`[{"kind":"key","key":"down"}]`), api.CodeLoopRefused)
 		must(3, `[{"kind":"key","key":"up"}]`)
+	})
+}
+
+// A caret that blinks is not an effect: the guard refuses as soon as it is known.
+func TestLoopGuardKnowsCarets(t *testing.T) {
+	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() {
+			for c := uint32(1); sleep(ctx, 530*time.Millisecond) == nil; c++ {
+				screen.paint(image.Rect(50, 40, 51, 60), c%2)
+			}
+		}()
+		var err error
+		runs := 0
+		for err == nil && runs < 20 {
+			time.Sleep(1900 * time.Millisecond) // the agent thinks
+			_, _, err = s.Act(ctx, actRequest(t, `{"actions":[{"kind":"click","x":1,"y":1}]}`), nil)
+			runs++
+		}
+		wantCode(t, err, api.CodeLoopRefused)
+		if runs > 10 {
+			t.Errorf("refused only the run %d", runs)
+		}
 	})
 }
 
@@ -312,6 +338,28 @@ func TestStopWithoutReaction(t *testing.T) {
 	})
 }
 
+// Keys wait for what a click brings up late; other actions do not.
+func TestKeysWaitForTheClick(t *testing.T) {
+	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
+		reactAfter(screen, 700*time.Millisecond)
+		for next, want := range map[string]string{
+			`{"kind":"type","text":"a"}`:       api.VerdictSettled,
+			`{"kind":"key","key":"enter"}`:     api.VerdictSettled,
+			`{"kind":"move","x":300,"y":300}`:  api.VerdictNoReaction,
+			`{"kind":"click","x":200,"y":200}`: api.VerdictNoReaction,
+		} {
+			result, _ := act(t, s, `{"actions":[{"kind":"click","x":1,"y":1},`+next+`]}`)
+			if got := result.Steps[0].Verdict; got != want {
+				t.Errorf("then %s: %s, want %s", next, got, want)
+			}
+			if (result.Stopped == nil) != (want == api.VerdictSettled) {
+				t.Errorf("then %s: %+v", next, result.Stopped)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
 func TestTimeoutStops(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -370,12 +418,21 @@ func TestImagesOfSteps(t *testing.T) {
 			t.Errorf("%d images, %s", len(images), result.Image.State)
 		}
 		observe(t, s, api.ObserveRequest{Force: true})
+		var i api.Image
 		for _, style := range []string{"crop", "auto"} {
 			result, images := act(t, s, `{`+batch+`,"image":"`+style+`"}`)
-			i := result.Image
+			i = result.Image
 			if len(images) != 1 || i.Region == nil || i.Width != 8 || i.PatchesFrame == 0 {
 				t.Errorf("%s: %d images, %+v", style, len(images), i)
 			}
+		}
+		// Patches end when the agent may have lost the image that they go on.
+		for range 3 {
+			time.Sleep(20 * time.Second)
+			i = first(act(t, s, `{`+batch+`,"image":"crop"}`)).Image
+		}
+		if i.PatchesFrame != 0 || i.Region != nil {
+			t.Errorf("a patch on an image of a minute ago: %+v", i)
 		}
 		screen.onInput = nil
 		if result, images := act(t, s, `{`+batch+`,"image":"crop"}`); len(images) != 0 || result.Image.State != api.ImageUnchanged {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
+	"github.com/falleng0d/computer-use-mcp/capture/settle"
 )
 
 // patience is how many identical batches in a row may leave the screen unchanged.
@@ -12,11 +13,12 @@ const patience = 3
 
 // guard refuses an agent that repeats itself without effect: the batch after patience
 // identical ones that changed nothing. A screen that changed in between, by the batch
-// or by itself, starts the count again. The zero value has seen nothing.
+// or by itself, starts the count again; a caret that blinks is no change. The zero value
+// has seen nothing.
 type guard struct {
-	batch  string      // the batch that was repeated
+	batch  string      // the last one
 	count  int         // how often in a row it left the screen unchanged
-	screen frame.Stamp // after the last batch
+	screen frame.Stamp // after it
 }
 
 // batchKey names a batch for the guard, empty for one that it does not watch: typing and
@@ -39,28 +41,26 @@ func batchKey(actions []api.Action) string {
 	return string(key)
 }
 
-// check returns the refusal of a batch that is about to run on a screen.
-func (g *guard) check(batch string, now frame.Stamp) error {
-	if batch == "" || batch != g.batch || g.count < patience || !samePixels(g.screen, now) {
+// check returns the refusal of a batch that is about to run on a screen. Between two
+// batches a change as small as a caret is not worth another try; during one it may be the
+// effect, so there only known carets are left out.
+func (g *guard) check(t *settle.Tracker, now frame.View, batch string) error {
+	if batch != g.batch || !settle.Thin(t.Changed(now, g.screen)) {
+		g.batch, g.count = batch, 0
+	}
+	if batch == "" || g.count < patience {
 		return nil
 	}
 	return api.Errorf(api.CodeLoopRefused, "The same batch has run %d times in a row and the screen did not change.", g.count).
 		WithFix("Look at the screen and do something else: another place, another key, or wait for the application.")
 }
 
-// ran notes that a batch has run, with the screen before and after it.
-func (g *guard) ran(batch string, before, after frame.Stamp) {
-	switch {
-	case batch == "" || !samePixels(before, after):
-		g.batch, g.count = "", 0
-	case batch == g.batch && samePixels(g.screen, before):
-		g.count++
-	default:
-		g.batch, g.count = batch, 1
+// ran notes that the checked batch has run, with the screen after it and the stamp of
+// the one before.
+func (g *guard) ran(t *settle.Tracker, now frame.View, before frame.Stamp) {
+	g.count++
+	if !t.Changed(now, before).Empty() {
+		g.count = 0
 	}
-	g.screen = after
+	g.screen = now.Stamp
 }
-
-// samePixels reports whether two stamps are of the same picture; the pointer does not
-// count.
-func samePixels(a, b frame.Stamp) bool { return a.Epoch == b.Epoch && a.Gen == b.Gen }

@@ -19,11 +19,13 @@ type Image struct {
 	Data        []byte
 }
 
-// seen is the last image that the session received.
+// seen is what the session has received of its screen: the last whole image and the
+// patches on it since.
 type seen struct {
-	stamp frame.Stamp // of what the agent can see when it puts patches over images
-	at    time.Time   // when it was sent; zero when none was
-	view  view
+	stamp   frame.Stamp // of the last image
+	at      time.Time   // when it was sent; zero when none was
+	wholeAt time.Time   // when the last one was sent that is no patch
+	view    view
 }
 
 // view is how a picture shows the screen. Pictures of one view can be compared.
@@ -112,7 +114,9 @@ func (s *Session) picture(ctx context.Context, d *Desktop, w wish, o *api.Observ
 	}
 	now := time.Now()
 	var show image.Rectangle
+	var looked frame.Stamp
 	d.Screen.Frame().Read(func(v frame.View) {
+		looked = v.Stamp
 		o.Frame = api.Frame{ID: v.Stamp.Gen, Epoch: v.Stamp.Epoch, CapturedAt: now.UTC(), Width: v.Width, Height: v.Height}
 		o.Cursor = api.Point{X: v.Cursor.X, Y: v.Cursor.Y}
 		o.Image, show = s.choose(v, w, now)
@@ -135,7 +139,12 @@ func (s *Session) picture(ctx context.Context, d *Desktop, w wish, o *api.Observ
 	if shot.Region != image.Rect(0, 0, shot.ScreenWidth, shot.ScreenHeight) {
 		i.Region = region(shot.Region)
 	}
-	s.seen = seen{stamp: shot.Stamp, at: now, view: w.view}
+	if i.PatchesFrame != 0 {
+		// What changed meanwhile may lie outside the patch.
+		s.seen.stamp, s.seen.at = looked, now
+	} else {
+		s.seen = seen{stamp: shot.Stamp, at: now, wholeAt: now, view: w.view}
+	}
 	return &Image{ContentType: shot.Format.MIME(), Data: shot.Data}, nil
 }
 
@@ -191,9 +200,10 @@ func (s *Session) unchanged(v frame.View, w wish, changed image.Rectangle, now t
 const largestPatch = 0.25
 
 // patches reports whether a picture of the changed part alone is wanted and enough: the
-// agent holds a whole one to put it on.
+// agent holds a whole one to put it on, which it remembers.
 func (s *Session) patches(v frame.View, w wish, changed image.Rectangle, now time.Time) bool {
-	if w.whole() || !w.view.region.Empty() || changed.Empty() || !s.fresh(v, w, now) {
+	if w.whole() || !w.view.region.Empty() || changed.Empty() || !s.fresh(v, w, now) ||
+		now.Sub(s.seen.wholeAt) >= s.settings.elideTTL {
 		return false
 	}
 	area := float64(changed.Dx()*changed.Dy()) / float64(v.Width*v.Height)

@@ -11,6 +11,8 @@ import (
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
+var click = settle.Action{Kind: "click"}
+
 // How late a verdict comes on a real X server: the time from the moment that the
 // rules allow it (the quiet time after the last drawing) to the return of Watch.
 func BenchmarkVerdictLateness(b *testing.B) {
@@ -21,14 +23,14 @@ func BenchmarkVerdictLateness(b *testing.B) {
 	tracker := settle.NewTracker(0)
 	var late []time.Duration
 	for i := 0; b.Loop() || len(late) < 20; i++ {
-		base := settle.Look(buf, nil)
+		base := settle.Look(buf, tracker, nil)
 		paint.Fill(button, uint32(0x102030*(i%2+1)))
 		paint.Sync()
 		drawn := time.Now()
-		if _, err := settle.Watch(context.Background(), buf, tracker, "click", base); err != nil {
+		if _, err := settle.Watch(context.Background(), buf, tracker, click, base); err != nil {
 			b.Fatal(err)
 		}
-		late = append(late, time.Since(drawn)-settle.Defaults("click").Quiet)
+		late = append(late, time.Since(drawn)-settle.Defaults(click).Quiet)
 	}
 	slices.Sort(late)
 	b.ReportMetric(float64(late[len(late)/2].Microseconds())/1000, "ms-late-p50")
@@ -45,7 +47,7 @@ func BenchmarkWaitOnStillScreen(b *testing.B) {
 	before := processorTime(b)
 	start := time.Now()
 	for b.Loop() {
-		if _, err := settle.Watch(context.Background(), buf, tracker, "click", settle.Look(buf, nil)); err != nil {
+		if _, err := settle.Watch(context.Background(), buf, tracker, click, settle.Look(buf, tracker, nil)); err != nil {
 			b.Fatal(err)
 		}
 	}

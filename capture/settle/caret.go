@@ -9,28 +9,42 @@ import (
 )
 
 // A caret is told from a reaction by its size and its period: a thin, small change,
-// alone, that came back at the same place at a blink's distance before.
+// alone, that comes again at the same place without an action that would explain it.
 const (
 	caretWidth   = 2 * frame.CellSize // a thin line may cross one cell border
 	caretHeight  = 6 * frame.CellSize
 	caretPeriod  = 250 * time.Millisecond // shorter is an animation
 	caretMemory  = time.Minute
 	caretsKept   = 16
-	blinksNeeded = 2 // earlier changes at the same place
+	blinksNeeded = 2
 )
 
-// carets remembers small changes by place.
+// Thin reports whether a change is no larger than the blink of a caret.
+func Thin(r image.Rectangle) bool { return r.Dx() <= caretWidth && r.Dy() <= caretHeight }
+
+// carets remembers thin changes by place.
 type carets []caret
 
 type caret struct {
 	bounds image.Rectangle
-	blinks int
+	blinks int // changes that no action explains
 	last   time.Time
 }
 
-// seen records a small change and reports whether it is the blink of a known caret.
-func (c *carets) seen(at time.Time, r image.Rectangle) bool {
-	if r.Dx() > caretWidth || r.Dy() > caretHeight {
+// seen records a change at a time, the last action before which ended at action, and
+// reports whether it is the blink of a known caret. An action explains the first change
+// at a place after it: a digit beside a button changes with every click.
+func (c *carets) seen(at time.Time, r image.Rectangle, action time.Time) bool {
+	return c.record(at, r, func(k caret) bool { return k.last.After(action) })
+}
+
+// seenIdle records a change between two actions.
+func (c *carets) seenIdle(at time.Time, r image.Rectangle) {
+	c.record(at, r, func(caret) bool { return true })
+}
+
+func (c *carets) record(at time.Time, r image.Rectangle, blinked func(caret) bool) bool {
+	if r.Empty() || !Thin(r) {
 		return false
 	}
 	*c = slices.DeleteFunc(*c, func(k caret) bool { return at.Sub(k.last) > caretMemory })
@@ -39,15 +53,25 @@ func (c *carets) seen(at time.Time, r image.Rectangle) bool {
 		if len(*c) == caretsKept {
 			*c = slices.Delete(*c, 0, 1)
 		}
-		*c = append(*c, caret{bounds: r, last: at})
-		return false
+		i = len(*c)
+		*c = append(*c, caret{bounds: r})
 	}
 	k := &(*c)[i]
-	if at.Sub(k.last) < caretPeriod {
-		k.blinks, k.last = 0, at
-		return false
+	switch {
+	case !k.last.IsZero() && at.Sub(k.last) < caretPeriod:
+		k.blinks = 0
+	case blinked(*k):
+		k.blinks++
 	}
 	k.last = at
-	k.blinks++
 	return k.blinks >= blinksNeeded
+}
+
+// remove takes the known carets out of a set of changed cells.
+func (c carets) remove(cells *frame.CellSet) {
+	for _, k := range c {
+		if k.blinks >= blinksNeeded {
+			cells.RemoveRect(k.bounds)
+		}
+	}
 }

@@ -11,8 +11,8 @@ import (
 const motionWindow = time.Second
 
 // Detector watches the effect of one action. Its methods are the stimuli: Change,
-// Reset and Busy tell it what happened, in order of time; Verdict asks. It is not
-// safe for concurrent use.
+// Reset, Busy and OverText tell it what happened, in order of time; Verdict asks. It is
+// not safe for concurrent use.
 type Detector struct {
 	cfg    Config
 	start  time.Time // the end of the action
@@ -25,8 +25,9 @@ type Detector struct {
 	active  time.Time       // the last reaction or activity
 	motion  []motion        // activity of the last motionWindow
 
-	busy    bool
-	wasBusy bool // without a break since before the action
+	busy     bool
+	wasBusy  bool // without a break since before the action
+	overText bool
 }
 
 type motion struct {
@@ -51,7 +52,7 @@ func (d *Detector) Change(at time.Time, cells *frame.CellSet) {
 		return
 	}
 	bounds := cells.Bounds()
-	if n < ActiveCells && d.carets != nil && d.carets.seen(at, bounds) {
+	if n < ActiveCells && d.carets != nil && d.carets.seen(at, bounds, d.start) {
 		return
 	}
 	if n < ReactCells && !d.reacted {
@@ -81,6 +82,9 @@ func (d *Detector) Busy(busy bool) {
 	d.busy = busy
 	d.wasBusy = d.wasBusy && busy
 }
+
+// OverText tells whether the pointer is over text that takes the keyboard.
+func (d *Detector) OverText(is bool) { d.overText = is }
 
 // forget drops motion that is older than the window.
 func (d *Detector) forget(now time.Time) {
@@ -128,6 +132,7 @@ func (d *Detector) Next(now time.Time) time.Time {
 	} else {
 		earlier(d.start.Add(d.cfg.React))
 	}
+	earlier(d.start.Add(d.cfg.Handover))
 	// Motion leaves the window by itself, which may make the rest confined.
 	for _, m := range d.motion {
 		earlier(m.at.Add(motionWindow + 1))
@@ -140,11 +145,13 @@ func (d *Detector) still(now time.Time) bool {
 	return !d.reacted || now.Sub(d.active) >= d.cfg.Quiet
 }
 
-// held reports whether announced work holds the verdict back. Work that was
-// announced before the action is believed only for the residual time: something
-// that is always busy must not slow every action down.
+// held reports whether more is expected than the screen shows. Work that was announced
+// before the action is believed only for the residual time: something that is always
+// busy must not slow every action down.
 func (d *Detector) held(now time.Time) bool {
-	return d.busy && (!d.wasBusy || now.Sub(d.start) < d.cfg.ResidualBail)
+	waited := now.Sub(d.start)
+	busy := d.busy && (!d.wasBusy || waited < d.cfg.ResidualBail)
+	return busy || !d.overText && waited < d.cfg.Handover
 }
 
 // confined reports whether something keeps moving inside a small part of the screen.

@@ -12,8 +12,9 @@
 // In short: a change of at least [ReactCells] cells is a reaction; changes of fewer than
 // [ActiveCells] cells do not keep the screen from being still; after the reaction the
 // screen must rest for Quiet. Without a reaction within React there was none. Motion
-// that stays inside a part of the screen is left alone after ResidualBail, and
-// MaxWait ends every wait.
+// that stays inside a part of the screen is left alone after ResidualBail. Announced work
+// and the Handover from the mouse to the keyboard hold a verdict back, and MaxWait ends
+// every wait.
 package settle
 
 import (
@@ -34,6 +35,10 @@ type Config struct {
 	React        time.Duration // how long to wait for a first change
 	MaxWait      time.Duration // the end of every wait
 	ResidualBail time.Duration // when confined motion is left alone
+	// Handover is the least time from a click to keys that follow it, unless the
+	// pointer is over text. What the click brings up for the keys may come late, and
+	// the look of the clicked button is not yet it.
+	Handover time.Duration
 }
 
 // Ranges of the values that an agent may pin, inclusive.
@@ -42,16 +47,23 @@ var (
 	MaxConfig = Config{Quiet: 5 * time.Second, React: 10 * time.Second, MaxWait: 60 * time.Second, ResidualBail: 10 * time.Second}
 )
 
-// Defaults returns the times for an action of the given kind, before pinned and
-// learned values.
-func Defaults(kind string) Config {
+// handover is what people need at least to get from the mouse to the keyboard, so
+// interfaces that are used by people are ready by then.
+const handover = time.Second
+
+// Defaults returns the times for an action, before pinned and learned values.
+func Defaults(a Action) Config {
 	c := Config{
 		Quiet:        200 * time.Millisecond,
 		React:        300 * time.Millisecond,
 		MaxWait:      8 * time.Second,
 		ResidualBail: 1500 * time.Millisecond,
 	}
-	switch kind {
+	switch a.Kind {
+	case "click":
+		if a.ThenKeys {
+			c.Handover = handover
+		}
 	case "type": // echo is quick and comes in small pieces
 		c.Quiet, c.React = 120*time.Millisecond, 200*time.Millisecond
 	case "scroll":

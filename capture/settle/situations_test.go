@@ -22,7 +22,7 @@ type situation struct {
 type painter interface {
 	Fill(r image.Rectangle, colour uint32)
 	Resize(width, height int)
-	Busy(on bool)
+	Pointer(name string) // gives the pointer a new picture of that name
 }
 
 const ms = time.Millisecond
@@ -35,6 +35,8 @@ var (
 	caret   = image.Rect(301, 200, 303, 216)
 	spinner = image.Rect(560, 40, 600, 80)
 	clock   = image.Rect(560, 440, 632, 464)
+	digit   = image.Rect(200, 40, 208, 56)
+	field   = image.Rect(200, 200, 400, 232)
 )
 
 // stage is where a situation is played: it owns the screen, the tracker and the
@@ -44,6 +46,7 @@ type stage struct {
 	buf     *frame.Buffer
 	paint   painter
 	tracker *settle.Tracker
+	refresh func()        // brings what was painted into buf while nobody waits
 	slack   time.Duration // how late a verdict may come on this stage
 	colour  uint32
 }
@@ -52,20 +55,39 @@ type stage struct {
 // Each line of the script waits and then paints.
 func (s *stage) act(kind string, script func(p *play)) settle.Verdict {
 	s.t.Helper()
-	base := settle.Look(s.buf, nil)
-	ctx, stop := context.WithCancel(context.Background())
+	return s.perform(settle.Action{Kind: kind}, script)
+}
+
+// actThenType is act for an action that is followed by keys.
+func (s *stage) actThenType(kind string, script func(p *play)) settle.Verdict {
+	s.t.Helper()
+	return s.perform(settle.Action{Kind: kind, ThenKeys: true}, script)
+}
+
+func (s *stage) perform(a settle.Action, script func(p *play)) settle.Verdict {
+	s.t.Helper()
+	base := settle.Look(s.buf, s.tracker, nil)
+	stop := s.start(script)
+	v, err := settle.Watch(context.Background(), s.buf, s.tracker, a, base)
+	stop()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return v
+}
+
+// start plays a script until stop is called.
+func (s *stage) start(script func(p *play)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		script(&play{stage: s, ctx: ctx})
 	}()
-	v, err := settle.Watch(ctx, s.buf, s.tracker, kind, base)
-	stop()
-	<-done
-	if err != nil {
-		s.t.Fatal(err)
+	return func() {
+		cancel()
+		<-done
 	}
-	return v
 }
 
 // play is the application side of one action.
@@ -121,9 +143,9 @@ func pinned(quiet, react, maxWait, bail time.Duration) settle.Pinned {
 
 var situations = []situation{
 	{"fast reaction before the first look", "click", func(s *stage) {
-		base := settle.Look(s.buf, nil)
+		base := settle.Look(s.buf, s.tracker, nil)
 		(&play{stage: s}).fill(button)
-		v, err := settle.Watch(context.Background(), s.buf, s.tracker, "click", base)
+		v, err := settle.Watch(context.Background(), s.buf, s.tracker, settle.Action{Kind: "click"}, base)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -157,19 +179,26 @@ var situations = []situation{
 		}
 	}},
 	{"caret blink", "click", func(s *stage) {
-		// The caret shows itself in earlier waits; from then on it is no reaction.
-		for range 2 {
-			s.act("click", func(p *play) {
-				p.after(150 * ms)
-				p.fill(caret)
-			})
-			time.Sleep(400 * ms)
+		stop := s.start(func(p *play) { p.every(530*ms, caret) })
+		defer stop()
+		nothing := func(*play) {}
+		// It blinks between the actions, and then it is known.
+		for range 4 {
+			s.act("click", nothing)
+			time.Sleep(600 * ms)
+			s.refresh()
 		}
-		v := s.act("click", func(p *play) {
-			p.after(150 * ms)
-			p.fill(caret)
-		})
-		s.want(v, settle.NoReaction, 300*ms)
+		for range 4 {
+			s.want(s.act("click", nothing), settle.NoReaction, 300*ms)
+		}
+	}},
+	{"a digit that changes with every click is no caret", "click", func(s *stage) {
+		for range 6 {
+			v := s.act("click", func(p *play) { p.fill(digit) })
+			s.want(v, settle.Settled, 200*ms)
+			time.Sleep(400 * ms)
+			s.refresh()
+		}
 	}},
 	{"confined spinner", "click", func(s *stage) {
 		v := s.act("click", func(p *play) { p.every(80*ms, spinner) })
@@ -216,12 +245,43 @@ var situations = []situation{
 	}},
 	{"busy, then paint", "click", func(s *stage) {
 		v := s.act("click", func(p *play) {
-			p.paint.Busy(true)
+			p.paint.Pointer("watch")
 			p.after(2 * time.Second)
 			p.fill(screen)
-			p.paint.Busy(false)
+			p.paint.Pointer("left_ptr")
 		})
 		s.want(v, settle.Settled, 2200*ms)
+	}},
+	{"animated pointer without a name, then paint", "click", func(s *stage) {
+		v := s.act("click", func(p *play) {
+			for range 40 {
+				p.after(50 * ms)
+				p.paint.Pointer("")
+			}
+			p.fill(screen)
+		})
+		s.want(v, settle.Settled, 2200*ms)
+	}},
+	{"a field for the keys 700 ms after the button", "click", func(s *stage) {
+		v := s.actThenType("click", func(p *play) {
+			p.fill(button)
+			p.after(700 * ms)
+			p.fill(field)
+		})
+		s.want(v, settle.Settled, time.Second)
+		v = s.actThenType("click", func(p *play) {
+			p.after(700 * ms)
+			p.fill(field)
+		})
+		s.want(v, settle.Settled, time.Second)
+		s.want(s.actThenType("click", func(*play) {}), settle.NoReaction, time.Second)
+	}},
+	{"a click on text, then keys", "click", func(s *stage) {
+		v := s.actThenType("click", func(p *play) {
+			p.paint.Pointer("text")
+			p.fill(field)
+		})
+		s.want(v, settle.Settled, 200*ms)
 	}},
 	{"type echo", "type", func(s *stage) {
 		v := s.act("type", func(p *play) {

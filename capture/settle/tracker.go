@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/falleng0d/computer-use-mcp/capture/frame"
 )
 
 // What a Tracker remembers, and for how long.
@@ -28,8 +30,10 @@ type Tracker struct {
 	ignore     []image.Rectangle
 	autoIgnore time.Duration
 	regions    []region                   // that bailed, youngest last
-	carets     carets                     // used by the one wait
+	carets     carets                     // also used by the one wait's Detector
 	book       map[string][]time.Duration // waits by kind, oldest first
+	rested     frame.Stamp                // at the end of the last wait, until the next look; else zero
+	busy       bool                       // at the end of the last wait
 }
 
 // Pinned holds the values that the agent has set. They win over defaults and over
@@ -92,31 +96,67 @@ func (t *Tracker) State(now time.Time) State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return State{
-		Config: t.config(""), Pinned: t.pinned,
+		Config: t.config(Action{}), Pinned: t.pinned,
 		Ignore: slices.Clone(t.ignore), AutoIgnored: t.ignored(now),
 	}
 }
 
-// begin returns a Detector for an action of the given kind that has ended now. The
-// detector shares the Tracker's memory of carets: one wait at a time.
-func (t *Tracker) begin(kind string, now time.Time, screen image.Rectangle) *Detector {
+// Changed bounds what changed after since, apart from what is left out and from carets.
+// It must not be called during a Watch.
+func (t *Tracker) Changed(v frame.View, since frame.Stamp) image.Rectangle {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	d := NewDetector(t.config(kind), now, screen, append(slices.Clone(t.ignore), t.ignored(now)...))
+	cells := t.changed(v, since)
+	t.carets.remove(cells)
+	return cells.Bounds()
+}
+
+// changed returns the cells that changed after since and are not left out. The caller
+// holds mu.
+func (t *Tracker) changed(v frame.View, since frame.Stamp) *frame.CellSet {
+	cells := new(frame.CellSet)
+	v.Changed(since, cells)
+	for _, r := range append(t.ignored(time.Now()), t.ignore...) {
+		cells.RemoveRect(r)
+	}
+	return cells
+}
+
+// idle looks at the screen before an action: what has changed since the last wait, the
+// screen did by itself. It reports whether that wait ended with announced work.
+func (t *Tracker) idle(v frame.View) (busy bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.rested.Epoch == v.Stamp.Epoch && t.rested.Gen != v.Stamp.Gen {
+		if cells := t.changed(v, t.rested); cells.Count() < ActiveCells {
+			t.carets.seenIdle(v.Published, cells.Bounds())
+		}
+	}
+	t.rested = frame.Stamp{}
+	return t.busy
+}
+
+// begin returns a Detector for an action that has ended now. The detector shares the
+// Tracker's memory of carets: one wait at a time.
+func (t *Tracker) begin(a Action, now time.Time, screen image.Rectangle) *Detector {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := NewDetector(t.config(a), now, screen, append(slices.Clone(t.ignore), t.ignored(now)...))
 	d.carets = &t.carets
 	return d
 }
 
-// end records a verdict and returns it completed: whether its region is left out
-// from now on.
-func (t *Tracker) end(kind string, now time.Time, v Verdict) Verdict {
+// end records a verdict and the screen that it is about, and returns it completed:
+// whether its region is left out from now on.
+func (t *Tracker) end(a Action, now time.Time, screen frame.Stamp, busy bool, v Verdict) Verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.rested, t.busy = screen, busy
 	switch v.Outcome {
 	case Residual:
 		v.Ignored = t.bail(now, v.Region)
 	case Settled, Timeout:
-		t.learn(kind, v.Waited)
+		t.learn(a.Kind, v.Waited)
 		t.calm(now)
 	case NoReaction:
 		t.calm(now)
@@ -124,11 +164,11 @@ func (t *Tracker) end(kind string, now time.Time, v Verdict) Verdict {
 	return v
 }
 
-// config applies the order of precedence: pinned, then by kind, then learned, which
+// config applies the order of precedence: pinned, then by action, then learned, which
 // touches only MaxWait. The caller holds mu.
-func (t *Tracker) config(kind string) Config {
-	c := Defaults(kind)
-	if learned, ok := t.learned(kind); ok {
+func (t *Tracker) config(a Action) Config {
+	c := Defaults(a)
+	if learned, ok := t.learned(a.Kind); ok {
 		c.MaxWait = min(c.MaxWait, learned)
 	}
 	for _, f := range []struct {
@@ -144,6 +184,10 @@ func (t *Tracker) config(kind string) Config {
 			*f.value = *f.pinned
 		}
 	}
+	if t.pinned.React != nil {
+		c.Handover = min(c.Handover, c.React) // both are patience with a late reaction
+	}
+	c.Handover = min(c.Handover, c.MaxWait)
 	return c
 }
 

@@ -34,12 +34,9 @@ func (p *bufferPainter) Fill(r image.Rectangle, colour uint32) {
 	p.buf.Publish(p.pix, p.width, []image.Rectangle{r})
 }
 
-func (p *bufferPainter) Busy(on bool) {
+func (p *bufferPainter) Pointer(name string) {
 	p.cursor.Serial++
-	p.cursor.Name = "left_ptr"
-	if on {
-		p.cursor.Name = "watch"
-	}
+	p.cursor.Name = name
 	p.buf.SetCursor(p.cursor)
 }
 
@@ -51,7 +48,7 @@ func TestSituationsInVirtualTime(t *testing.T) {
 				p := &bufferPainter{buf: buf}
 				p.Resize(screen.Dx(), screen.Dy())
 				sit.run(&stage{
-					t: t, buf: buf, paint: p, slack: 2 * ms,
+					t: t, buf: buf, paint: p, refresh: func() {}, slack: 2 * ms,
 					tracker: settle.NewTracker(settle.DefaultAutoIgnore),
 				})
 			})

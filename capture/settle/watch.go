@@ -3,29 +3,36 @@ package settle
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
 )
 
-// busyPoll is how often a busy function is asked while it holds a verdict back. There
-// is no event for it.
+// busyPoll is how often announced work is looked at while it holds a verdict back. Its
+// end has no event.
 const busyPoll = 50 * time.Millisecond
+
+// Action is what the screen is watched after.
+type Action struct {
+	Kind string // of package api's actions
+	// ThenKeys says that the next action uses the keyboard.
+	ThenKeys bool
+}
 
 // Baseline is the screen before an action.
 type Baseline struct {
-	stamp frame.Stamp
+	Stamp frame.Stamp
 	busy  bool
 	hook  func() bool
 }
 
 // Look takes the baseline. busy, which may be nil, reports work that the screen does
 // not show, such as a page that is loading.
-func Look(buf *frame.Buffer, busy func() bool) Baseline {
+func Look(buf *frame.Buffer, t *Tracker, busy func() bool) Baseline {
 	b := Baseline{hook: busy}
 	buf.Read(func(v frame.View) {
-		b.stamp, b.busy = v.Stamp, busyCursor(v.Cursor.Name)
+		b.Stamp = v.Stamp
+		b.busy = busyName(v.Cursor.Name) || t.idle(v)
 	})
 	b.busy = b.busy || b.hooked()
 	return b
@@ -33,18 +40,20 @@ func Look(buf *frame.Buffer, busy func() bool) Baseline {
 
 func (b Baseline) hooked() bool { return b.hook != nil && b.hook() }
 
-// Watch waits for the verdict on an action of the given kind that has just ended and
-// before which base was taken. It returns ctx's error when that ends the wait.
-func Watch(ctx context.Context, buf *frame.Buffer, t *Tracker, kind string, base Baseline) (Verdict, error) {
+// Watch waits for the verdict on an action that has just ended and before which base
+// was taken. It returns ctx's error when that ends the wait.
+func Watch(ctx context.Context, buf *frame.Buffer, t *Tracker, a Action, base Baseline) (Verdict, error) {
 	var (
-		cells  frame.CellSet
-		d      *Detector
-		since  = base.stamp
-		hooked bool
+		cells   frame.CellSet
+		d       *Detector
+		since   = base.Stamp
+		pointer pointer
+		poll    bool
 	)
 	look := func(v frame.View) {
+		now := time.Now()
 		if d == nil {
-			d = t.begin(kind, time.Now(), v.Bounds())
+			d = t.begin(a, now, v.Bounds())
 			d.wasBusy = base.busy
 		}
 		switch {
@@ -55,17 +64,20 @@ func Watch(ctx context.Context, buf *frame.Buffer, t *Tracker, kind string, base
 			d.Change(v.Published, &cells)
 		}
 		since = v.Stamp
-		d.Busy(hooked || busyCursor(v.Cursor.Name))
+		pointer.see(now, v.Cursor)
+		poll = poll || pointer.animated(now)
+		d.Busy(poll || busyName(v.Cursor.Name))
+		d.OverText(overText(v.Cursor))
 	}
 	for {
-		hooked = base.hooked()
+		poll = base.hooked()
 		buf.Read(look)
 		now := time.Now()
 		if v, ok := d.Verdict(now); ok {
-			return t.end(kind, now, v), nil
+			return t.end(a, now, since, d.busy, v), nil
 		}
 		next := d.Next(now)
-		if hooked {
+		if poll {
 			next = now.Add(min(busyPoll, next.Sub(now)))
 		}
 		if err := sleep(ctx, buf, since, next); err != nil {
@@ -83,13 +95,4 @@ func sleep(ctx context.Context, buf *frame.Buffer, since frame.Stamp, until time
 		return nil
 	}
 	return err
-}
-
-// busyCursor reports whether a cursor name announces work.
-func busyCursor(name string) bool {
-	switch name {
-	case "watch", "wait", "progress", "left_ptr_watch", "half-busy":
-		return true
-	}
-	return strings.HasSuffix(name, "_watch")
 }

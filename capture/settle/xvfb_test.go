@@ -27,13 +27,7 @@ func (p *xPainter) Fill(r image.Rectangle, colour uint32) {
 	p.Sync()
 }
 
-func (p *xPainter) Busy(on bool) {
-	name := "left_ptr"
-	if on {
-		name = "watch"
-	}
-	p.SetCursor(name)
-}
+func (p *xPainter) Pointer(name string) { p.SetCursor(name) }
 
 func (p *xPainter) Resize(width, height int) {
 	mode := fmt.Sprintf("%dx%d-test", width, height)
@@ -65,7 +59,7 @@ func TestSituationsOnXvfb(t *testing.T) {
 			buf, refresh := watchScreen(t, server)
 			refresh()
 			sit.run(&stage{
-				t: t, buf: buf, paint: paint, slack: 400 * ms,
+				t: t, buf: buf, paint: paint, refresh: refresh, slack: 400 * ms,
 				tracker: settle.NewTracker(settle.DefaultAutoIgnore),
 			})
 		})
