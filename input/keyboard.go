@@ -2,6 +2,7 @@ package input
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -37,7 +38,10 @@ func (d *Device) strikeAll(ctx context.Context, syms []uint32) (done int, err er
 		if err != nil {
 			return done, err
 		}
-		for _, part := range slices.Collect(slices.Chunk(syms[done:done+n], chunk)) {
+		for part := range slices.Chunk(syms[done:done+n], chunk) {
+			if ctx.Err() != nil {
+				return done, context.Cause(ctx)
+			}
 			err := d.step(func() error {
 				for _, sym := range part {
 					p, _ := s.l.find(sym)
@@ -51,9 +55,6 @@ func (d *Device) strikeAll(ctx context.Context, syms []uint32) (done int, err er
 				return done, err
 			}
 			done += len(part)
-			if ctx.Err() != nil {
-				return done, context.Cause(ctx)
-			}
 		}
 	}
 	return done, nil
@@ -108,11 +109,15 @@ func (d *Device) chord(ctx context.Context, c Chord, hold time.Duration) error {
 // keysym it was pressed as, or by another one of the same key. Releasing what is not
 // held does nothing.
 func (h *Holder) Key(sym uint32, down bool) error {
-	press := h.keyUp
+	act := h.keyUp
 	if down {
-		press = h.keyDown
+		act = h.keyDown
 	}
-	if err := press(context.Background(), sym); err != nil {
+	err := errors.New("it is no key")
+	if sym != keysym.None {
+		err = act(context.Background(), sym)
+	}
+	if err != nil {
 		return fmt.Errorf("key %s: %w", keysym.Name(sym), err)
 	}
 	return nil

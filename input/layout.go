@@ -64,7 +64,7 @@ func newLayout(keymap *x11.Keymap, group byte) *layout {
 			}
 		}
 	}
-	for code := int(keymap.Min); code <= int(keymap.Max); code++ {
+	for code := range keymap.Keys {
 		key := &keymap.Keys[code]
 		if key.Modifiers != 0 && slices.Contains(makerKeys, key.Sym(0, 0)) {
 			l.makes[code] = key.Modifiers
@@ -81,10 +81,9 @@ func newLayout(keymap *x11.Keymap, group byte) *layout {
 	return l
 }
 
-// cost ranks the positions of one keysym: in the group in force, on the main
-// block as everybody's keyboard has it, with few modifiers. Beyond keycode 93 (evdev)
-// are the extra key of ISO keyboards and keys that only programs for multimedia
-// know, some of which stand for parentheses or the euro.
+// cost ranks the positions of one keysym: in the group in force, on the main block that
+// everybody's keyboard has, with few modifiers. Beyond keycode 93 (evdev) are the extra
+// key of ISO keyboards and media keys, some of which stand for parentheses or the euro.
 func (p position) cost(group byte) int {
 	const mainBlockEnds = 93
 	cost := bits.OnesCount8(p.mods)
@@ -97,8 +96,8 @@ func (p position) cost(group byte) int {
 	return cost
 }
 
-// levelMods returns the smallest set of modifiers that chooses a level, without Caps Lock
-// where that can be.
+// levelMods returns the smallest set of modifiers that chooses a level, without Caps
+// Lock where that can be. ok is false if none may be typed with.
 func levelMods(t *x11.KeyType, level int) (mods byte, ok bool) {
 	if level == 0 {
 		return 0, true

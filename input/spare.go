@@ -41,7 +41,13 @@ const mark = 0x0110fffd
 
 // recount brings the slots in line with a key map, which anybody may have changed.
 func (s *spares) recount(keymap *x11.Keymap) {
+	old := s.slots
+	s.slots = nil
 	kind, levels := spareType(keymap)
+	if levels == 0 {
+		return
+	}
+	s.kind = kind
 	var codes []byte
 	for code := int(keymap.Min); code <= int(keymap.Max); code++ {
 		if key := &keymap.Keys[code]; key.Empty() || key.Sym(0, levels-1) == mark {
@@ -49,9 +55,6 @@ func (s *spares) recount(keymap *x11.Keymap) {
 		}
 	}
 	codes = codes[:max(len(codes)-leftOver, 0)]
-
-	old := s.slots
-	s.slots, s.kind = nil, kind
 	for level := range levels - 1 {
 		for _, code := range codes {
 			now := &slot{keycode: code, level: level, sym: keymap.Keys[code].Sym(0, level)}
@@ -83,9 +86,9 @@ func spareType(keymap *x11.Keymap) (kind byte, levels int) {
 }
 
 // plan looks how far a text can be typed with one change of the key map. It returns
-// the number of keysyms it took from the front, those among them to be bound, and
-// the slots for these. base leaves only slots that need no modifier; busy are
-// keys that are down.
+// the number of keysyms it took from the front, those among them to be bound, and the
+// slots for these. base leaves only slots that need no modifier; busy are keys that
+// are down.
 func (s *spares) plan(l *layout, syms []uint32, base bool, busy *x11.KeySet) (n int, missing []uint32, victims []*slot) {
 	var free []*slot
 	for _, slot := range s.slots {

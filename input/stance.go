@@ -7,9 +7,9 @@ import (
 	"github.com/falleng0d/computer-use-mcp/input/keysym"
 )
 
-// stance is which modifiers and which group are in force while keys are struck.
-// It begins with what others hold and lock, is changed as each key needs it, and in the
-// end gives back what there was.
+// stance is which modifiers and which group are in force while keys are struck. It
+// begins with what others hold and lock, changes as each key needs it, and gives back
+// what there was in the end.
 //
 // Modifiers are made by pressing their keys, as a person does, because programs that
 // show another machine's screen pass on keys and not states. Caps Lock, Num Lock and
@@ -31,8 +31,7 @@ type lifted struct {
 	counted bool // by a Holder, who may let go of it meanwhile
 }
 
-// newStance reads the state of the keyboard. The caller has the lock on the keys, and
-// calls restore.
+// newStance reads the state of the keyboard. The caller has the lock on the keys.
 func (d *Device) newStance() (*stance, error) {
 	before, err := d.keyboard.State()
 	if err != nil {
@@ -83,10 +82,6 @@ func (s *stance) set(mods, group byte) {
 		s.d.keyboard.SetLocks(change, locks)
 		s.locks = locks
 	}
-	s.setGroup(group)
-}
-
-func (s *stance) setGroup(group byte) {
 	if group != s.group {
 		s.d.keyboard.SetGroup(group)
 		s.group = group
@@ -126,14 +121,14 @@ func (s *stance) strike(code byte) {
 	s.down.Add(code)
 }
 
-// around returns the modifiers to be in force when a person presses a key of this
-// position: for a character just those that choose it, so that it arrives whatever else is held or locked;
-// Control, Alt and Super stay, for they make commands of it. For any other key all that is
-// held stays, as in Shift with Return.
+// around returns the modifiers to have in force when a person presses a key of this
+// position. For a character they are those that choose it, so that it arrives whatever
+// Shift or lock says; Control, Alt and Super stay, for they make a command of it. For
+// any other key all that is held stays, as in Shift with Return.
 func (s *stance) around(sym uint32, p position) byte {
-	matter, keep := p.matter, byte(0)
+	matter, keep := p.matter&^notTyped, byte(0)
 	if _, ok := keysym.Rune(sym); ok {
-		matter |= x11.Lock // a program may turn an unlocked letter into a capital itself
+		matter |= x11.Lock // programs make a capital of a letter that Lock does not matter to
 	} else {
 		keep = s.before.Held
 	}

@@ -24,8 +24,8 @@ const (
 var errNotTaken = errors.New("the focused window took no keys for 5 s")
 
 // waitTaken returns when the focused program has taken all keys so far, the last of
-// which was struck at last. It asks the program, or sees it fall asleep, or at least
-// gives it time.
+// which was struck at last. It asks the program, or sees it asleep, or at least gives
+// it time.
 func (d *Device) waitTaken(ctx context.Context, last time.Time) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, takenTimeout, errNotTaken)
 	defer cancel()
@@ -43,34 +43,58 @@ func (d *Device) waitTaken(ctx context.Context, last time.Time) error {
 	case f == nil:
 		return nil
 	case f.CanAnswer():
-		return f.Ping(ctx)
+		return d.waitAnswer(ctx, f)
 	}
 	return d.waitAsleep(ctx, pid, last.Add(unknownWait))
 }
 
+// waitAnswer asks a program and returns when it has answered.
+func (d *Device) waitAnswer(ctx context.Context, f *x11.Focus) error {
+	var answered <-chan struct{}
+	var end func()
+	err := d.step(func() (err error) {
+		answered, end, err = f.Ping()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer end()
+	select {
+	case <-answered:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-d.conn.Done():
+		return x11.ErrClosed
+	}
+}
+
 // waitAsleep returns when a process has slept during a whole round trip of the X
-// server: then it waits for events and has none, nor an answer of the X server, to wait for. Of a process that cannot be looked at it
-// returns at unknown.
-func (d *Device) waitAsleep(ctx context.Context, pid int, unknown time.Time) error {
+// server. Then it waits for events and has none before it; had it waited for a reply,
+// that would have woken it. After a process that cannot be looked at it returns at
+// otherwise.
+func (d *Device) waitAsleep(ctx context.Context, pid int, otherwise time.Time) error {
 	var before rest
 	for {
 		if err := d.Sync(); err != nil {
 			return err
 		}
-		now, ok := restOf(pid)
-		pause := lookAgain
-		if !ok {
-			pause = time.Until(unknown)
-		} else if now.asleep && now == before {
+		now, known := restOf(pid)
+		if known && now.asleep && now == before {
 			return nil
 		}
 		before = now
+		pause := lookAgain
+		if !known {
+			pause = time.Until(otherwise)
+		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if !ok {
+		if !known {
 			return nil
 		}
 	}
@@ -82,7 +106,7 @@ type rest struct {
 	wakes  int  // how often they have been switched to
 }
 
-// restOf looks at a process, false if it cannot.
+// restOf looks at a process. It reports false when there is none such.
 func restOf(pid int) (r rest, ok bool) {
 	threads, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "status"))
 	if err != nil || len(threads) == 0 {

@@ -1,7 +1,6 @@
 package x11
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"sync/atomic"
@@ -98,51 +97,52 @@ func (f *Focus) CanAnswer() bool { return f.pinged != 0 }
 
 var pings atomic.Uint32
 
-// Ping asks the program to answer (_NET_WM_PING of the Extended Window Manager Hints)
-// and waits until it does or ctx ends. The question comes after all events of earlier requests on
-// this Conn, so a program that answers has taken those.
-func (f *Focus) Ping(ctx context.Context) error {
+// Ping asks the program to answer (_NET_WM_PING of the Extended Window Manager Hints).
+// The channel gets a value when it does. The question comes after all events of
+// earlier requests on this Conn, so a program that answers has taken those. The caller
+// calls end when it waits no longer, and has one question open at a time.
+func (f *Focus) Ping() (answered <-chan struct{}, end func(), err error) {
 	c := f.c
 	protocols, err := c.atom("WM_PROTOCOLS")
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	ping, err := c.atom("_NET_WM_PING")
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	// The program sends the message back to the root window, with our number in it.
 	number := pings.Add(1)
-	answered := make(chan struct{}, 1)
+	answer := make(chan struct{}, 1)
 	stop := c.listen(func(ev xgb.Event) {
 		m, ok := ev.(xproto.ClientMessageEvent)
 		if ok && m.Type == protocols && m.Format == 32 && m.Data.Data32[0] == uint32(ping) && m.Data.Data32[1] == number {
 			select {
-			case answered <- struct{}{}:
+			case answer <- struct{}{}:
 			default:
 			}
 		}
 	})
-	defer stop()
-	xproto.ChangeWindowAttributes(c.x, c.root, xproto.CwEventMask, []uint32{xproto.EventMaskSubstructureNotify})
-	defer xproto.ChangeWindowAttributes(c.x, c.root, xproto.CwEventMask, []uint32{0})
+	c.selectRoot(xproto.EventMaskSubstructureNotify)
+	end = func() {
+		stop()
+		c.selectRoot(0)
+	}
 	message := xproto.ClientMessageEvent{Format: 32, Window: f.pinged, Type: protocols,
 		Data: xproto.ClientMessageDataUnionData32New([]uint32{uint32(ping), number, uint32(f.pinged), 0, 0})}
 	err = xproto.SendEventChecked(c.x, false, f.pinged, 0, string(message.Bytes())).Check()
-	if vanished(err) {
-		return nil // it takes no keys any more
+	switch {
+	case vanished(err): // it takes no keys any more
+		answer <- struct{}{}
+	case err != nil:
+		end()
+		return nil, nil, failed("send a ping", err)
 	}
-	if err != nil {
-		return failed("send a ping", err)
-	}
-	select {
-	case <-answered:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-c.done:
-		return failed("wait for the answer to a ping", ErrClosed)
-	}
+	return answer, end, nil
+}
+
+func (c *Conn) selectRoot(events uint32) {
+	xproto.ChangeWindowAttributes(c.x, c.root, xproto.CwEventMask, []uint32{events})
 }
 
 // PID returns the process that owns the window, as the X server sees it (X-Resource

@@ -184,17 +184,21 @@ func (m *Keymap) Type(key *Key, group int) *KeyType {
 
 // Map reads the key map that is in force.
 func (k *Keyboard) Map() (*Keymap, error) {
-	b := k.request(xkbGetMap, 28)
-	xgb.Put16(b[6:], xkbKeyTypes|xkbKeySyms|xkbModifierMap) // all of these parts
-	b, err := k.reply(b, 40)
+	reply, err := k.readMap()
 	if err != nil {
 		return nil, failed("read the key map", err)
 	}
-	m, err := parseKeymap(b)
+	m, err := parseKeymap(reply)
 	if err != nil {
 		return nil, fmt.Errorf("read the key map: %w", err)
 	}
 	return m, nil
+}
+
+func (k *Keyboard) readMap() ([]byte, error) {
+	b := k.request(xkbGetMap, 28)
+	xgb.Put16(b[6:], xkbKeyTypes|xkbKeySyms|xkbModifierMap) // all of these parts
+	return k.reply(b, 40)
 }
 
 // parseKeymap reads the reply to GetMap with types, symbols and modifiers.
