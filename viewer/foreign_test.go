@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/falleng0d/computer-use-mcp/internal/browsertest"
 )
 
 // A page on another port of this machine, in a real browser, gets nothing of ours.
@@ -16,7 +18,7 @@ func TestAForeignPage(t *testing.T) {
 	}))
 	defer foreign.Close()
 	b := startBrowser(t)
-	b.open(served{addr: foreign.Listener.Addr().String()}, "/")
+	b.Open(foreign.URL)
 	ours := "http://" + s.addr
 	for _, test := range []struct{ name, expression string }{
 		{"fetch", fmt.Sprintf(`fetch(%q).then((r) => r.text()).then(() => "read", () => "")`, ours+"/")},
@@ -57,9 +59,9 @@ func TestAForeignPage(t *testing.T) {
 			w.onerror = () => resolve("");
 		})`, s.addr)},
 	} {
-		if got := eval[string](b, test.expression); got != "" {
+		if got := browsertest.Eval[string](b.Tab, test.expression); got != "" {
 			t.Errorf("%s: %s", test.name, got)
 		}
 	}
-	b.forgive() // all of that was complained about
+	b.Forgive() // all of that was complained about
 }

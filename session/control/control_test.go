@@ -179,7 +179,7 @@ func TestControlExpires(t *testing.T) {
 		time.Sleep(Expiry - 1)
 		synctest.Wait()
 		s.wantHolder(t, Human, "ann")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		s.wantHolder(t, Nobody, "")
 		s.wantLog(t, "released", "ann expired")
