@@ -162,6 +162,11 @@ type StartRequest struct {
 	ElideTTLMS  *int64 `json:"elide_ttl_ms,omitempty"` // nil is 45 s, 0 never leaves an image out
 	MaxSide     int    `json:"max_side,omitempty"`     // longest side of an image in pixels, 0 is 2000
 	ImageFormat string `json:"image_format,omitempty"` // auto, png or jpeg
+	// How long a shell command may take unless its call says otherwise, and at most.
+	// 0 is DefaultShellTimeout, or the maximum when that is shorter, and
+	// DefaultShellTimeoutMax.
+	ShellTimeoutMS    int64 `json:"shell_timeout_ms,omitempty"`
+	ShellTimeoutMaxMS int64 `json:"shell_timeout_max_ms,omitempty"`
 }
 
 // StartResult describes the session that was opened.
@@ -369,6 +374,9 @@ type Step struct {
 	Reacted  bool    `json:"reacted"`
 	WaitedMS int64   `json:"waited_ms"`
 	Region   *Region `json:"region,omitempty"` // what moved
+	// Ignored says that Region, of a residual verdict, is left out of account for
+	// a while.
+	Ignored bool `json:"ignored,omitempty"`
 	// Image describes the picture taken after the step, when one was asked for
 	// each. The image parts come in the order of the steps, the closing one last.
 	Image *Image `json:"image,omitempty"`
@@ -417,8 +425,9 @@ type WaitRequest struct {
 
 // WaitResult is the answer of RouteWait.
 type WaitResult struct {
-	Met      bool  `json:"met"`
-	WaitedMS int64 `json:"waited_ms"`
+	Met      bool    `json:"met"`
+	WaitedMS int64   `json:"waited_ms"`
+	Region   *Region `json:"region,omitempty"` // what changed, or still moved
 	Observation
 }
 
@@ -447,6 +456,19 @@ type HumanResult struct {
 	Outcome string `json:"outcome"`
 	Observation
 }
+
+// Ranges of the times that ConfigureRequest pins, inclusive.
+const (
+	MinQuiet        = 50 * time.Millisecond
+	MaxQuiet        = 5 * time.Second
+	MinReact        = 0
+	MaxReact        = 10 * time.Second
+	MinSettle       = 500 * time.Millisecond // of max_wait_ms
+	MaxSettle       = 60 * time.Second
+	MinResidualBail = 500 * time.Millisecond
+	MaxResidualBail = 10 * time.Second
+	MaxIgnored      = 32 // ignore_regions
+)
 
 // ConfigureRequest pins settling values for the session. Absent fields stay as
 // they are; an empty list of regions also clears those found automatically.

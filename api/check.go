@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -308,17 +309,30 @@ func (r HumanRequest) Check() error {
 	return nil
 }
 
-// maxIgnored is how many regions an agent may have left out.
-const maxIgnored = 32
-
-// Check returns an Error of CodeBadRequest for a bad region. The ranges of the times
-// belong to the settling rules and are checked with them.
+// Check returns an Error of CodeBadRequest for a value outside its range or a region
+// that is on no screen.
 func (r ConfigureRequest) Check() error {
+	for _, f := range []struct {
+		name     string
+		ms       *int64
+		min, max time.Duration
+	}{
+		{"quiet_ms", r.QuietMS, MinQuiet, MaxQuiet},
+		{"react_ms", r.ReactMS, MinReact, MaxReact},
+		{"max_wait_ms", r.MaxWaitMS, MinSettle, MaxSettle},
+		{"residual_bail_ms", r.ResidualBailMS, MinResidualBail, MaxResidualBail},
+	} {
+		if f.ms != nil {
+			if err := inRange(f.name, *f.ms, f.min.Milliseconds(), f.max.Milliseconds()); err != nil {
+				return sentence(err)
+			}
+		}
+	}
 	if r.IgnoreRegions == nil {
 		return nil
 	}
-	if n := len(*r.IgnoreRegions); n > maxIgnored {
-		return badRequest("%d ignore_regions are more than %d.", n, maxIgnored)
+	if n := len(*r.IgnoreRegions); n > MaxIgnored {
+		return badRequest("%d ignore_regions are more than %d.", n, MaxIgnored)
 	}
 	for i, region := range *r.IgnoreRegions {
 		if err := region.check(fmt.Sprintf("ignore_regions[%d]", i)); err != nil {
@@ -378,6 +392,13 @@ func (r StartRequest) Check() error {
 		}
 	}
 	if err := oneOf("image_format", r.ImageFormat, []string{"auto", "png", "jpeg"}); err != nil {
+		return sentence(err)
+	}
+	if err := inRange("shell_timeout_max_ms", r.ShellTimeoutMaxMS, 0, maxMS); err != nil {
+		return sentence(err)
+	}
+	most := cmp.Or(r.ShellTimeoutMaxMS, DefaultShellTimeoutMax.Milliseconds())
+	if err := inRange("shell_timeout_ms", r.ShellTimeoutMS, 0, most); err != nil {
 		return sentence(err)
 	}
 	return nil

@@ -246,30 +246,6 @@ func TestObservationText(t *testing.T) {
 	}
 }
 
-func TestActText(t *testing.T) {
-	request := api.ActRequest{Actions: make([]api.Action, 4)}
-	result := api.ActResult{
-		Steps: []api.Step{
-			{Index: 0, Kind: "click", Verdict: api.VerdictSettled},
-			{Index: 1, Kind: "key", Verdict: api.VerdictNoReaction, WaitedMS: 300},
-		},
-		Stopped:     &api.Stopped{At: 1, Why: "no visible change", Done: []int{0, 1}, NotRun: []int{2, 3}, Hint: "Look first."},
-		Observation: observation(),
-	}
-	text := actText(request, result)
-	for _, want := range []string{
-		"STOPPED at action 2 of 4: no visible change.", "Done: 1, 2.", "Not run: 3, 4.", "Look first.",
-		"Action 2 (key): no visible change within 300ms", "Screen 1280x800",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q does not say %q", text, want)
-		}
-	}
-	if strings.Contains(text, "Action 1") {
-		t.Errorf("a settled step needs no words: %s", text)
-	}
-}
-
 // Random joins and leaves: a queue lets its calls through one by one and in order.
 func TestArrivalsModel(t *testing.T) {
 	seed := rand.Uint64()

@@ -80,7 +80,7 @@ func (t Tool) AllFields() []Field {
 
 // Tools returns the table of tools.
 func Tools() []Tool {
-	return slices.Concat(sessionTools(), screenTools())
+	return slices.Concat(sessionTools(), screenTools(), waitTools())
 }
 
 // checkSession refuses what cannot be a session id before anything is called.

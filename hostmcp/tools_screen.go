@@ -77,10 +77,12 @@ func act(ctx context.Context, c *Call, args api.ActRequest) (*Reply, error) {
 }
 
 func regionField(doc string) Field {
-	return Field{Name: "region", Kind: Object, Doc: doc, Fields: []Field{
-		{Name: "x", Kind: Integer, Required: true, Max: api.MaxScreenSide},
-		{Name: "y", Kind: Integer, Required: true, Max: api.MaxScreenSide},
-		{Name: "width", Kind: Integer, Required: true, Min: 1, Max: api.MaxScreenSide},
-		{Name: "height", Kind: Integer, Required: true, Min: 1, Max: api.MaxScreenSide},
-	}}
+	return Field{Name: "region", Kind: Object, Doc: doc, Fields: regionFields}
+}
+
+var regionFields = []Field{
+	{Name: "x", Kind: Integer, Required: true, Max: api.MaxScreenSide - 1},
+	{Name: "y", Kind: Integer, Required: true, Max: api.MaxScreenSide - 1},
+	{Name: "width", Kind: Integer, Required: true, Min: 1, Max: api.MaxScreenSide},
+	{Name: "height", Kind: Integer, Required: true, Min: 1, Max: api.MaxScreenSide},
 }

@@ -49,6 +49,9 @@ func imageText(i api.Image, f api.Frame) string {
 		if r := i.Region; r != nil {
 			text = fmt.Sprintf(" The picture shows only the part %s.", regionText(*r))
 		}
+		if i.PatchesFrame != 0 {
+			text += fmt.Sprintf(" It is what changed since frame %d; the rest is as in your last picture.", i.PatchesFrame)
+		}
 		if i.Scale != 0 && i.Scale != 1 {
 			text += fmt.Sprintf(" The picture is scaled to %dx%d (%.4g picture pixels per screen pixel): "+
 				"divide a place in it by %.4g", i.Width, i.Height, i.Scale, i.Scale)
@@ -80,55 +83,8 @@ func humanText(h api.Human) string {
 	return ""
 }
 
-// actText tells a model how its batch went. Steps that settled need no words.
-func actText(r api.ActRequest, a api.ActResult) string {
-	var b strings.Builder
-	if s := a.Stopped; s != nil {
-		fmt.Fprintf(&b, "STOPPED at action %d of %d: %s. Done: %s. Not run: %s. %s", s.At+1, len(r.Actions), s.Why,
-			numbers(s.Done), numbers(s.NotRun), s.Hint)
-	} else if len(r.Actions) == 1 {
-		b.WriteString("The action ran.")
-	} else {
-		fmt.Fprintf(&b, "%d actions ran.", len(r.Actions))
-	}
-	for _, s := range a.Steps {
-		if text := verdictText(s); text != "" {
-			fmt.Fprintf(&b, "\nAction %d (%s): %s", s.Index+1, s.Kind, text)
-		}
-	}
-	return b.String() + "\n" + observationText(a.Observation)
-}
-
-func verdictText(s api.Step) string {
-	switch s.Verdict {
-	case api.VerdictNoReaction:
-		return fmt.Sprintf("no visible change within %s. It may have worked without a sign, or hit nothing; judge by the picture.", age(s.WaitedMS))
-	case api.VerdictResidual:
-		where := "a part of the screen"
-		if s.Region != nil {
-			where = regionText(*s.Region)
-		}
-		return fmt.Sprintf("the screen is still except %s, which keeps moving. If that part matters, wait and look again.", where)
-	case api.VerdictTimeout:
-		return fmt.Sprintf("the screen was still changing after %s; wait, then look again.", age(s.WaitedMS))
-	}
-	return ""
-}
-
 func regionText(r api.Region) string {
 	return fmt.Sprintf("%dx%d at %d, %d", r.Width, r.Height, r.X, r.Y)
-}
-
-// numbers writes indices as the numbers that models count from 1.
-func numbers(indices []int) string {
-	if len(indices) == 0 {
-		return "none"
-	}
-	var list []string
-	for _, i := range indices {
-		list = append(list, fmt.Sprint(i+1))
-	}
-	return strings.Join(list, ", ")
 }
 
 func age(ms int64) string {

@@ -156,6 +156,7 @@ func (b *batch) settle(ctx context.Context, out *api.Step, base settle.Baseline)
 	out.Reacted = v.Reacted
 	out.WaitedMS = v.Waited.Milliseconds()
 	out.Region = region(v.Region)
+	out.Ignored = v.Ignored
 	if out.Index == len(b.plan)-1 {
 		return nil // nothing is left to stop
 	}

@@ -13,37 +13,18 @@ import (
 // not wait for observes and acts: a batch that is running takes the new values from its
 // next step on.
 func (s *Session) Configure(ctx context.Context, r api.ConfigureRequest) (*api.Settle, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
 	_, done, err := s.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	var pin settle.Pinned
-	for _, f := range []struct {
-		name     string
-		ms       *int64
-		min, max time.Duration
-		to       **time.Duration
-	}{
-		{"quiet_ms", r.QuietMS, settle.MinConfig.Quiet, settle.MaxConfig.Quiet, &pin.Quiet},
-		{"react_ms", r.ReactMS, settle.MinConfig.React, settle.MaxConfig.React, &pin.React},
-		{"max_wait_ms", r.MaxWaitMS, settle.MinConfig.MaxWait, settle.MaxConfig.MaxWait, &pin.MaxWait},
-		{"residual_bail_ms", r.ResidualBailMS, settle.MinConfig.ResidualBail, settle.MaxConfig.ResidualBail, &pin.ResidualBail},
-	} {
-		if f.ms == nil {
-			continue
-		}
-		if *f.ms < f.min.Milliseconds() || *f.ms > f.max.Milliseconds() {
-			return nil, api.Errorf(api.CodeBadRequest, "The argument %s %d is outside %d to %d.",
-				f.name, *f.ms, f.min.Milliseconds(), f.max.Milliseconds()).WithFix("Correct it; nothing was changed.")
-		}
-		value := time.Duration(*f.ms) * time.Millisecond
-		*f.to = &value
-	}
-	if err := r.Check(); err != nil {
-		return nil, err
-	}
-	s.tracker.Pin(pin)
+	s.tracker.Pin(settle.Pinned{
+		Quiet: milliseconds(r.QuietMS), React: milliseconds(r.ReactMS),
+		MaxWait: milliseconds(r.MaxWaitMS), ResidualBail: milliseconds(r.ResidualBailMS),
+	})
 	if r.IgnoreRegions != nil {
 		rects := make([]image.Rectangle, 0, len(*r.IgnoreRegions))
 		for _, region := range *r.IgnoreRegions {
@@ -52,6 +33,14 @@ func (s *Session) Configure(ctx context.Context, r api.ConfigureRequest) (*api.S
 		s.tracker.Ignore(rects)
 	}
 	return s.settleState(), nil
+}
+
+func milliseconds(ms *int64) *time.Duration {
+	if ms == nil {
+		return nil
+	}
+	d := duration(ms, 0)
+	return &d
 }
 
 // settleState returns the settling values in force.

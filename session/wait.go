@@ -43,35 +43,37 @@ func (s *Session) Wait(ctx context.Context, r api.WaitRequest) (result api.WaitR
 		}
 		start := time.Now()
 		limited, cancel := context.WithTimeout(ctx, timeout)
-		err := s.await(limited, d, r)
+		where, err := s.await(limited, d, r)
 		cancel()
 		if err != nil && (limited.Err() == nil || ctx.Err() != nil) {
 			return err
 		}
 		result.Met = err == nil
 		result.WaitedMS = time.Since(start).Milliseconds()
+		result.Region = region(where)
 		result.Observation, images, err = s.look(ctx, d, wish{view: s.viewOf(api.ImageOptions{})})
 		return err
 	})
 	return result, images, err
 }
 
-// await returns nil when the condition is met, and an error when ctx ends before.
-func (s *Session) await(ctx context.Context, d *Desktop, r api.WaitRequest) error {
+// await returns nil when the condition is met, and an error when ctx ends before. where
+// is the part of the screen that changed, or still moves.
+func (s *Session) await(ctx context.Context, d *Desktop, r api.WaitRequest) (where image.Rectangle, err error) {
 	switch r.For {
 	case api.WaitChange:
 		return awaitChange(ctx, d.Screen.Frame(), r.Region)
 	case api.WaitWindow:
-		return awaitWindow(ctx, d.Screen, r.Title)
+		return where, awaitWindow(ctx, d.Screen, r.Title)
 	case api.WaitFile:
 		path := s.table.cfg.Programs.path(r.Path)
-		return every(ctx, poll, func() bool {
+		return where, every(ctx, poll, func() bool {
 			_, err := os.Lstat(path)
 			return err == nil
 		})
 	case api.WaitPort:
 		address := net.JoinHostPort("localhost", strconv.Itoa(r.Port))
-		return every(ctx, poll, func() bool {
+		return where, every(ctx, poll, func() bool {
 			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 			if err != nil {
 				return false
@@ -93,26 +95,21 @@ func every(ctx context.Context, interval time.Duration, met func() bool) error {
 	return nil
 }
 
-// awaitChange returns when a pixel inside the region changes.
-func awaitChange(ctx context.Context, buf *frame.Buffer, where *api.Region) error {
+// awaitChange returns when a pixel inside the region changes, with the part that did.
+func awaitChange(ctx context.Context, buf *frame.Buffer, where *api.Region) (changed image.Rectangle, err error) {
 	start := buf.Stamp()
-	for since := start; ; {
-		now, err := buf.Wait(ctx, since)
-		if err != nil {
-			return err
+	for since := start; changed.Empty(); {
+		if since, err = buf.Wait(ctx, since); err != nil {
+			return changed, err
 		}
-		since = now
-		var changed image.Rectangle
 		buf.Read(func(v frame.View) {
 			var cells frame.CellSet
 			v.Changed(start, &cells)
 			keep(&cells, v, where)
 			changed = cells.Bounds()
 		})
-		if !changed.Empty() {
-			return nil
-		}
 	}
+	return changed, nil
 }
 
 // keep takes out of a set the cells that do not touch a region; nil is everywhere.
@@ -137,11 +134,22 @@ func around(r, screen image.Rectangle) []image.Rectangle {
 	}
 }
 
-// awaitStill returns when the region rests. Unlike the wait after an action it does not
-// leave out what keeps moving, unless the agent has asked for that.
-func (s *Session) awaitStill(ctx context.Context, buf *frame.Buffer, where *api.Region) error {
+// awaitStill returns when the region rests, with the part that changed before. Unlike
+// the wait after an action it does not leave out what keeps moving, unless the agent has
+// asked for that; when ctx ends it returns what still moves.
+func (s *Session) awaitStill(ctx context.Context, buf *frame.Buffer, where *api.Region) (image.Rectangle, error) {
 	state := s.tracker.State(time.Now())
 	quiet := max(waitQuiet, state.Config.Quiet)
+	// Without an end, and with a reaction that may take no longer than the rest, the
+	// detector's rules are those of a wait. ctx ends it.
+	const never = 24 * time.Hour
+	rules := settle.Config{
+		Quiet: quiet, React: quiet, MaxWait: never, ResidualBail: never,
+		ActiveCells: settle.ActiveCells,
+	}
+	if where != nil { // what is small may be the very thing that is waited for
+		rules.ActiveCells = settle.ReactCells
+	}
 	start := time.Now()
 	var (
 		d     *settle.Detector
@@ -151,14 +159,11 @@ func (s *Session) awaitStill(ctx context.Context, buf *frame.Buffer, where *api.
 		buf.Read(func(v frame.View) {
 			switch {
 			case d == nil:
-				// Without an end, and with a reaction that may take no longer than the
-				// rest, the detector's rules are those of a wait. ctx ends it.
-				const never = 24 * time.Hour
 				ignore := state.Ignore
 				if where != nil {
 					ignore = append(ignore, around(rectangle(*where), v.Bounds())...)
 				}
-				d = settle.NewDetector(settle.Config{Quiet: quiet, React: quiet, MaxWait: never, ResidualBail: never}, start, v.Bounds(), ignore)
+				d = settle.NewDetector(rules, start, v.Bounds(), ignore)
 			case v.Stamp.Epoch != since.Epoch:
 				d.Reset(v.Published, v.Bounds())
 			case v.Stamp.Gen != since.Gen:
@@ -169,14 +174,17 @@ func (s *Session) awaitStill(ctx context.Context, buf *frame.Buffer, where *api.
 			since = v.Stamp
 		})
 		now := time.Now()
-		if _, ok := d.Verdict(now); ok {
-			return nil
+		if v, ok := d.Verdict(now); ok {
+			return v.Region, nil
 		}
 		until, cancel := context.WithDeadline(ctx, d.Next(now))
 		_, err := buf.Wait(until, since)
 		cancel()
-		if err != nil && (!errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil) {
-			return err
+		if ctx.Err() != nil {
+			return d.Moving(time.Now()), ctx.Err()
+		}
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return image.Rectangle{}, err
 		}
 	}
 }

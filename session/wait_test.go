@@ -63,10 +63,20 @@ func TestWaitStill(t *testing.T) {
 			// Only one cell of the region moves, which counts for nothing.
 			t.Errorf("one cell: %+v", r)
 		}
-		if r := wait(t, s, `{"timeout_ms":3000}`); r.Met || r.WaitedMS != 3000 || r.Frame.Width != 320 {
+		if r := wait(t, s, `{"timeout_ms":3000}`); r.Met || r.WaitedMS != 3000 || r.Frame.Width != 320 || *r.Region != (api.Region{Width: 64, Height: 64}) {
 			t.Errorf("a screen that does not rest: %+v", r)
 		}
 		close(stop)
+		// A percentage is small. In a region that was named for it, it counts.
+		go func() {
+			for c := range uint32(20) {
+				time.Sleep(100 * time.Millisecond)
+				screen.paint(image.Rect(100, 100, 116, 108), 2*c)
+			}
+		}()
+		if r := wait(t, s, `{"region":{"x":96,"y":96,"width":64,"height":32}}`); !r.Met || r.WaitedMS != 2500 {
+			t.Errorf("a percentage: %+v", r)
+		}
 	})
 }
 
@@ -74,7 +84,7 @@ func TestWaitChange(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		time.AfterFunc(time.Second, func() { screen.paint(image.Rect(0, 0, 8, 8), 1) })
 		time.AfterFunc(2*time.Second, func() { screen.paint(image.Rect(200, 200, 201, 201), 1) })
-		if r := wait(t, s, `{"for":"change","region":{"x":200,"y":200,"width":5,"height":5}}`); !r.Met || r.WaitedMS != 2000 {
+		if r := wait(t, s, `{"for":"change","region":{"x":200,"y":200,"width":5,"height":5}}`); !r.Met || r.WaitedMS != 2000 || *r.Region != (api.Region{X: 200, Y: 200, Width: 8, Height: 8}) {
 			t.Errorf("%+v", r)
 		}
 		if r := wait(t, s, `{"for":"change","timeout_ms":700}`); r.Met || r.WaitedMS != 700 {

@@ -59,7 +59,7 @@ func (d *Detector) Change(at time.Time, cells *frame.CellSet) {
 		return
 	}
 	d.all = d.all.Union(bounds)
-	if d.reacted && n < ActiveCells {
+	if d.reacted && n < d.cfg.ActiveCells {
 		return
 	}
 	d.reacted = true
@@ -101,8 +101,7 @@ func (d *Detector) Verdict(now time.Time) (Verdict, bool) {
 	v := Verdict{Reacted: d.reacted, Waited: now.Sub(d.start), Region: d.all}
 	switch {
 	case v.Waited >= d.cfg.MaxWait && (!d.still(now) || d.held(now)):
-		d.forget(now)
-		v.Outcome, v.Region, v.Busy = Timeout, d.moving(), d.busy
+		v.Outcome, v.Region, v.Busy = Timeout, d.Moving(now), d.busy
 	case d.held(now):
 		return Verdict{}, false
 	case d.reacted && d.still(now):
@@ -110,7 +109,7 @@ func (d *Detector) Verdict(now time.Time) (Verdict, bool) {
 	case !d.reacted && v.Waited >= min(d.cfg.React, d.cfg.MaxWait):
 		v.Outcome = NoReaction
 	case v.Waited >= d.cfg.ResidualBail && d.confined(now):
-		v.Outcome, v.Region = Residual, d.moving()
+		v.Outcome, v.Region = Residual, d.Moving(now)
 	default:
 		return Verdict{}, false
 	}
@@ -156,13 +155,13 @@ func (d *Detector) held(now time.Time) bool {
 
 // confined reports whether something keeps moving inside a small part of the screen.
 func (d *Detector) confined(now time.Time) bool {
-	d.forget(now)
-	m := d.moving()
+	m := d.Moving(now)
 	return len(d.motion) > 1 && float64(m.Dx()*m.Dy()) <= ConfinedShare*float64(d.screen.Dx()*d.screen.Dy())
 }
 
-// moving bounds the motion still in the window.
-func (d *Detector) moving() image.Rectangle {
+// Moving bounds what moved within the last second.
+func (d *Detector) Moving(now time.Time) image.Rectangle {
+	d.forget(now)
 	var r image.Rectangle
 	for _, m := range d.motion {
 		r = r.Union(m.bounds)

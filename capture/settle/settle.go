@@ -25,11 +25,11 @@ import (
 // Sizes that decide what a change means.
 const (
 	ReactCells    = 2    // this many changed cells are a reaction
-	ActiveCells   = 8    // this many changed cells at once are activity
+	ActiveCells   = 8    // this many changed cells at once are activity, by default
 	ConfinedShare = 0.35 // of the screen: motion within less is a residual region
 )
 
-// Config holds the times of one wait.
+// Config holds the rules of one wait.
 type Config struct {
 	Quiet        time.Duration // how long the screen must rest
 	React        time.Duration // how long to wait for a first change
@@ -39,25 +39,23 @@ type Config struct {
 	// pointer is over text. What the click brings up for the keys may come late, and
 	// the look of the clicked button is not yet it.
 	Handover time.Duration
+	// ActiveCells is how many cells that change at once keep the screen from being
+	// still.
+	ActiveCells int
 }
-
-// Ranges of the values that an agent may pin, inclusive.
-var (
-	MinConfig = Config{Quiet: 50 * time.Millisecond, React: 0, MaxWait: 500 * time.Millisecond, ResidualBail: 500 * time.Millisecond}
-	MaxConfig = Config{Quiet: 5 * time.Second, React: 10 * time.Second, MaxWait: 60 * time.Second, ResidualBail: 10 * time.Second}
-)
 
 // handover is what people need at least to get from the mouse to the keyboard, so
 // interfaces that are used by people are ready by then.
 const handover = time.Second
 
-// Defaults returns the times for an action, before pinned and learned values.
+// Defaults returns the rules for an action, before pinned and learned values.
 func Defaults(a Action) Config {
 	c := Config{
 		Quiet:        200 * time.Millisecond,
 		React:        300 * time.Millisecond,
 		MaxWait:      8 * time.Second,
 		ResidualBail: 1500 * time.Millisecond,
+		ActiveCells:  ActiveCells,
 	}
 	switch a.Kind {
 	case "click":
