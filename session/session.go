@@ -11,6 +11,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -30,6 +31,8 @@ type settings struct {
 	elideTTL      time.Duration // 0: an unchanged image is sent all the same
 	maxSide       int           // pixels
 	format        screenshot.Format
+	shellTimeout  time.Duration // of a command that asks for none
+	shellMax      time.Duration
 }
 
 func settingsOf(r api.StartRequest) settings {
@@ -41,7 +44,9 @@ func settingsOf(r api.StartRequest) settings {
 		idle:     time.Duration(r.IdleMS) * time.Millisecond,
 		elideTTL: api.DefaultElideTTL,
 		maxSide:  r.MaxSide,
+		shellMax: cmp.Or(time.Duration(r.ShellTimeoutMaxMS)*time.Millisecond, api.DefaultShellTimeoutMax),
 	}
+	s.shellTimeout = cmp.Or(time.Duration(r.ShellTimeoutMS)*time.Millisecond, min(api.DefaultShellTimeout, s.shellMax))
 	if r.ImageFormat != "auto" {
 		s.format = screenshot.Format(r.ImageFormat)
 	}
@@ -72,6 +77,7 @@ type Session struct {
 	ctx   context.Context
 	end   context.CancelCauseFunc
 	turns queue // observe and act
+	work  *workspace
 
 	calls    int       // in progress; guarded by table.mu
 	activeAt time.Time // end of the last call; guarded by table.mu

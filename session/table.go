@@ -12,6 +12,8 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/capture/settle"
+	"github.com/falleng0d/computer-use-mcp/session/files"
+	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
 
 // remembered is how many ended sessions a Table can still explain.
@@ -24,7 +26,11 @@ type Config struct {
 	Open func(ctx context.Context, width, height int) (Screen, error)
 	// Programs starts applications on screens.
 	Programs Programs
-	Logger   *slog.Logger
+	// Shells runs commands, Files reads and writes files. Both run as the user of the
+	// programs.
+	Shells *shell.Shells
+	Files  files.Runner
+	Logger *slog.Logger
 }
 
 // Table holds the sessions. All methods may be called from any goroutine.
@@ -46,6 +52,9 @@ type Table struct {
 
 // NewTable returns an empty Table. It ends no session by itself until Run is called.
 func NewTable(cfg Config) *Table {
+	if cfg.Shells == nil {
+		cfg.Shells = shell.New(shell.Config{})
+	}
 	return &Table{
 		cfg:      cfg,
 		sessions: make(map[string]*Session),
@@ -73,10 +82,12 @@ func (t *Table) Start(r api.StartRequest) (*Session, error) {
 		settings: settingsOf(r), table: t, ctx: ctx, end: end, activeAt: now,
 		tracker: settle.NewTracker(settle.DefaultAutoIgnore),
 	}
+	s.work = newWorkspace(t.cfg, s.id)
 	t.mu.Lock()
 	if t.stopped {
 		t.mu.Unlock()
 		end(nil)
+		s.work.shell.End()
 		return nil, api.Errorf(api.CodeComputerStopped, "The computer is shutting down.").
 			WithFix("Call start_computer again in a few seconds.").WithRetry()
 	}
@@ -174,6 +185,9 @@ func (t *Table) endSession(s *Session, why string) {
 	t.changed()
 	t.cfg.Logger.Info("session ended", "session", s.id, "title", s.title, "why", why)
 
+	var commands sync.WaitGroup
+	commands.Go(s.work.shell.End)
+	defer commands.Wait()
 	leave, _ := s.turns.enter(context.Background())
 	defer leave()
 	if d := s.Desktop(); d != nil {

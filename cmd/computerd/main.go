@@ -21,6 +21,13 @@ import (
 var version = "dev"
 
 func main() {
+	if daemon.ServesFiles(os.Args[1:]) {
+		if err := daemon.ServeFiles(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintf(os.Stderr, "computerd: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
 	stop()

@@ -21,6 +21,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/display"
 	"github.com/falleng0d/computer-use-mcp/session"
+	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
 
 // closeTimeout bounds the closing of what is left of the screens at shutdown.
@@ -77,9 +78,16 @@ func Run(ctx context.Context, o Options) error {
 		Environ: environ(o), Logger: o.Logger,
 	})
 	defer closeScreens(screens, o.Logger)
+	shells := shell.New(shell.Config{
+		Home: o.HomeDir, User: o.ProgramUser, Env: environ(o), OutputDir: filepath.Join(o.StateDir, "jobs"),
+		Cgroups: true, Logger: o.Logger,
+	})
+	defer shells.Close()
 	table := session.NewTable(session.Config{
 		Open:     openOn(screens),
 		Programs: session.Programs{Home: o.HomeDir, User: o.ProgramUser},
+		Shells:   shells,
+		Files:    filesOf(o),
 		Logger:   o.Logger,
 	})
 	listener, err := net.Listen("tcp", o.Listen)
