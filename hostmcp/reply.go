@@ -20,6 +20,9 @@ type Reply struct {
 	Text       string
 	Structured any
 	Images     []client.Image
+	// Failed says that the call did not do what it should, although there are facts to
+	// tell. Structured then has the fields of an [api.Error] too.
+	Failed bool
 }
 
 // result makes the protocol's form of the reply. Pictures that would make it larger
@@ -48,7 +51,7 @@ func (r *Reply) result() *mcp.CallToolResult {
 	for _, image := range r.Images[first:] {
 		content = append(content, &mcp.ImageContent{MIMEType: image.ContentType, Data: image.Data})
 	}
-	return &mcp.CallToolResult{Content: content, StructuredContent: json.RawMessage(facts)}
+	return &mcp.CallToolResult{IsError: r.Failed, Content: content, StructuredContent: json.RawMessage(facts)}
 }
 
 // errorResult is the one form of every failure of a tool.

@@ -39,6 +39,8 @@ const (
 	settingMaxSide     = "COMPUTER_USE_IMAGE_MAX_SIDE"
 	settingImageFormat = "COMPUTER_USE_IMAGE_FORMAT"
 	settingTools       = "COMPUTER_USE_TOOLS"
+	settingShell       = "COMPUTER_USE_SHELL_TIMEOUT"
+	settingShellMax    = "COMPUTER_USE_SHELL_TIMEOUT_MAX"
 )
 
 // SettingTable holds every setting, in the order of the documentation.
@@ -93,6 +95,16 @@ var SettingTable = []Setting{
 		Name: settingImageFormat, Default: "auto", Form: "auto, png or jpeg",
 		Doc:   "Format of images. auto is PNG, and JPEG where PNG would be large.",
 		check: oneOf("auto", "png", "jpeg"),
+	},
+	{
+		Name: settingShell, Default: "120s", Form: durationForm + "; not more than " + settingShellMax,
+		Doc:   "How long a shell command may take unless the agent says otherwise. If only the maximum is set, and shorter, it is that.",
+		check: positiveDuration,
+	},
+	{
+		Name: settingShellMax, Default: "600s", Form: durationForm,
+		Doc:   "The longest that an agent may let a shell command take.",
+		check: positiveDuration,
 	},
 	{
 		Name: settingTools, Default: "all", Form: "all, or names of tools separated by commas",
@@ -175,6 +187,20 @@ func (s *Settings) startRequest(r *api.StartRequest) error {
 	r.ElideTTLMS = &elideMS
 	r.MaxSide, _ = strconv.Atoi(values[settingMaxSide])
 	r.ImageFormat = values[settingImageFormat]
+	return s.shellTimeouts(r, values)
+}
+
+// shellTimeouts fills in how long commands may take.
+func (s *Settings) shellTimeouts(r *api.StartRequest, values map[string]string) error {
+	most, _ := parseDuration(values[settingShellMax])
+	normal, _ := parseDuration(values[settingShell])
+	if !s.IsSet(settingShell) {
+		normal = min(normal, most)
+	}
+	if normal > most {
+		return badSetting(lookUp(settingShell), values[settingShell])
+	}
+	r.ShellTimeoutMS, r.ShellTimeoutMaxMS = normal.Milliseconds(), most.Milliseconds()
 	return nil
 }
 

@@ -80,7 +80,7 @@ func (t Tool) AllFields() []Field {
 
 // Tools returns the table of tools.
 func Tools() []Tool {
-	return slices.Concat(sessionTools(), screenTools(), waitTools())
+	return slices.Concat(sessionTools(), screenTools(), waitTools(), shellTools(), fileTools())
 }
 
 // checkSession refuses what cannot be a session id before anything is called.
