@@ -1,9 +1,8 @@
 package viewer
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,21 +26,10 @@ func (b *tab) unlock() {
 // wantPicture waits until the canvas shows exactly what is in a buffer.
 func (b *tab) wantPicture(buffer *frame.Buffer) {
 	b.t.Helper()
-	hash := fnv.New32a()
-	buffer.Read(func(v frame.View) {
-		for _, p := range v.Pix {
-			var px [4]byte
-			binary.LittleEndian.PutUint32(px[:], p)
-			hash.Write([]byte{px[2], px[1], px[0]})
-		}
+	b.UntilShows("#stage canvas", func() (pix []uint32) {
+		buffer.Read(func(v frame.View) { pix = slices.Clone(v.Pix) })
+		return pix
 	})
-	b.Until(fmt.Sprintf(`(() => {
-		const canvas = document.querySelector('#stage canvas');
-		const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-		let hash = 0x811c9dc5;
-		for (let i = 0; i < data.length; i++) if (i %% 4 !== 3) hash = Math.imul(hash ^ data[i], 0x01000193);
-		return (hash >>> 0) === %d;
-	})()`, hash.Sum32()))
 }
 
 // wantTyped reads what reached the screen, which must be exactly this.

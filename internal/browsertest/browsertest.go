@@ -4,6 +4,7 @@ package browsertest
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"sync"
@@ -159,6 +160,31 @@ func (b *Tab) Until(expression string) {
 		b.Save("failure")
 		b.t.Fatalf("never true: %s", expression)
 	}
+}
+
+// UntilShows waits until a canvas shows exactly a picture of pixels 0x00RRGGBB, which is
+// asked for again and again, for it may change meanwhile.
+func (b *Tab) UntilShows(canvas string, picture func() []uint32) {
+	b.t.Helper()
+	hash := fmt.Sprintf(`(() => {
+		const canvas = document.querySelector(%q);
+		if (!canvas?.width) return 0;
+		const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+		let hash = 0x811c9dc5;
+		for (let i = 0; i < data.length; i++) if (i %% 4 !== 3) hash = Math.imul(hash ^ data[i], 0x01000193);
+		return hash >>> 0;
+	})()`, canvas)
+	for end := time.Now().Add(timeout); time.Now().Before(end); {
+		want := fnv.New32a()
+		for _, p := range picture() {
+			want.Write([]byte{byte(p >> 16), byte(p >> 8), byte(p)})
+		}
+		if Eval[uint32](b, hash) == want.Sum32() {
+			return
+		}
+	}
+	b.Save("failure")
+	b.t.Fatalf("%s does not come to show the picture", canvas)
 }
 
 // Text returns what an element, the first that matches, shows.

@@ -35,6 +35,18 @@ func watch(t *testing.T) watched {
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { table.Run(ctx) })
+	running.Go(func() {
+		beat := time.NewTicker(api.HeartbeatEvery)
+		defer beat.Stop()
+		for {
+			select {
+			case <-beat.C:
+				table.Heartbeat(owner)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
@@ -138,6 +150,14 @@ func batch(ms int64) api.ActRequest {
 	return api.ActRequest{Actions: []api.Action{{Kind: api.KindDown, X: &x, Y: &x}, {Kind: api.KindWait, MS: &ms}}, Settle: api.SettleOff}
 }
 
+// waitActing waits until a batch that began after a moment is in its wait.
+func (w watched) waitActing(after time.Time) {
+	for kind, at := "", after; kind != api.KindWait || !at.After(after); {
+		time.Sleep(time.Millisecond)
+		kind, at = w.desktop.LastAction()
+	}
+}
+
 func TestAPersonTakesOverARealScreen(t *testing.T) {
 	w := watch(t)
 	p := w.person()
@@ -170,10 +190,7 @@ func TestAPersonTakesOverARealScreen(t *testing.T) {
 		_, _, err := w.session.Act(context.Background(), batch(4000), nil)
 		failed <- err
 	}()
-	for kind, at := "", before; kind != api.KindWait || !at.After(before); {
-		time.Sleep(time.Millisecond)
-		kind, at = w.desktop.LastAction()
-	}
+	w.waitActing(before)
 	start := time.Now()
 	if err := p.TakeControl(t.Context()); err != nil {
 		t.Fatal(err)
