@@ -113,8 +113,9 @@ type Conn struct {
 	encoding    atomic.Int64 // nanoseconds
 	buttonsTold atomic.Bool  // the viewer was told of ExtendedMouseButtons
 
-	inputMu sync.Mutex // held around every use of cfg.Input and every change of role
-	held    heldInput  // guarded by inputMu
+	inputMu    sync.Mutex  // held around every use of cfg.Input
+	held       heldInput   // guarded by inputMu
+	releaseDue atomic.Bool // control was lost: whoever unlocks inputMu releases what is held
 
 	mu       sync.Mutex
 	want     wants              // guarded by mu
@@ -198,7 +199,7 @@ func (c *Conn) Run(ctx context.Context) error {
 
 	c.cfg.Screen.add(c)
 	defer c.cfg.Screen.remove(c)
-	defer c.releaseInput()
+	defer c.withInput(c.releaseHeld)
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -248,21 +249,17 @@ func (c *Conn) wake() {
 }
 
 // SetRole changes what the viewer may do from now on. A viewer that loses control
-// releases what it held. Any goroutine may call it, but not from OnInput.
+// releases what it held. Any goroutine may call it, also from within OnInput or
+// Input: it waits for no call of those. An event that is being acted on may still
+// come to its end, and is released as well.
 func (c *Conn) SetRole(r Role) {
-	c.inputMu.Lock()
-	defer c.inputMu.Unlock()
-	c.setRole(r)
-}
-
-// setRole is SetRole for a caller that holds inputMu.
-func (c *Conn) setRole(r Role) {
 	if was := Role(c.role.Swap(int32(r))); was == r {
 		return
 	}
 	c.log.Info("role changed", "role", r)
 	if r == Viewer {
-		c.releaseHeld()
+		c.releaseDue.Store(true)
+		c.releaseIfDue()
 	}
 }
 

@@ -221,7 +221,7 @@ func TestQuestionsWithoutListening(t *testing.T) {
 
 // Checklist 52: viewers of all formats and speeds, at once, all exact in the end.
 func TestChecklist52ManyViewers(t *testing.T) {
-	c := newCanvas(320, 200)
+	c := newCanvas(160, 100)
 	addr := startServer(t, func(int, net.Addr) rfb.Config { return rfb.Config{Screen: c.screen, Password: "secret"} })
 	var formats []string
 	for name := range rfbtest.Formats {
@@ -242,7 +242,7 @@ func TestChecklist52ManyViewers(t *testing.T) {
 				case i%50 == 0:
 					c.paint(c.bounds(), photo)
 				default:
-					c.paint(image.Rect(i%200, i%150, i%200+60, i%150+20), noise(uint64(i)))
+					c.paint(image.Rect(i%100, i%80, i%100+60, i%80+20), noise(uint64(i)))
 				}
 			}
 		}
@@ -257,7 +257,7 @@ func TestChecklist52ManyViewers(t *testing.T) {
 		must(t, client.SetFormat(rfbtest.Formats[formats[i/2%len(formats)]]))
 		clients = append(clients, client)
 		viewing.Go(func() {
-			for n := range 30 {
+			for n := range 15 {
 				pixels(t, client, n > 0)
 			}
 		})
@@ -272,7 +272,7 @@ func TestChecklist52ManyViewers(t *testing.T) {
 
 // Encoding for a second viewer with the same settings costs next to nothing.
 func TestEncodedOnce(t *testing.T) {
-	c := newCanvas(640, 480)
+	c := newCanvas(320, 240)
 	list := []int32{rfbtest.ZRLE, rfbtest.LastRect}
 	var clients []*rfbtest.Client
 	for range 4 {

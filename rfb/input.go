@@ -30,19 +30,37 @@ const (
 	releaseTimeout = 5 * time.Second
 )
 
+// withInput calls f with inputMu held, and releases what is held if control was
+// lost meanwhile.
+func (c *Conn) withInput(f func()) {
+	c.inputMu.Lock()
+	f()
+	c.inputMu.Unlock()
+	c.releaseIfDue()
+}
+
+// releaseIfDue releases what a viewer holds that lost control. It leaves that to
+// whoever has inputMu.
+func (c *Conn) releaseIfDue() {
+	for c.releaseDue.Load() && c.inputMu.TryLock() {
+		if c.releaseDue.Swap(false) {
+			c.releaseHeld()
+		}
+		c.inputMu.Unlock()
+	}
+}
+
 // mayInput tells whether the viewer's input counts. A press of a Viewer asks the
 // owner. The caller holds inputMu.
 func (c *Conn) mayInput(press bool) bool {
 	if c.Role() != Controller && press && c.cfg.OnInput != nil && c.cfg.OnInput(c) {
-		c.setRole(Controller)
+		c.SetRole(Controller)
 	}
 	return c.Role() == Controller && c.cfg.Input != nil
 }
 
-// key acts on a key event.
+// key acts on a key event. The caller holds inputMu.
 func (c *Conn) key(m keyEvent) {
-	c.inputMu.Lock()
-	defer c.inputMu.Unlock()
 	if !c.mayInput(m.down) {
 		return
 	}
@@ -103,10 +121,8 @@ func validKeysym(k uint32) bool {
 	return k <= greatest
 }
 
-// pointer acts on a pointer event.
+// pointer acts on a pointer event. The caller holds inputMu.
 func (c *Conn) pointer(m pointerEvent) {
-	c.inputMu.Lock()
-	defer c.inputMu.Unlock()
 	if !c.mayInput(m.buttons&^c.held.buttons != 0) {
 		return
 	}
@@ -128,13 +144,6 @@ func (c *Conn) logInput(err error) {
 	if err != nil {
 		c.log.Debug("input failed", "error", err)
 	}
-}
-
-// releaseInput releases what the viewer holds when its connection ends.
-func (c *Conn) releaseInput() {
-	c.inputMu.Lock()
-	defer c.inputMu.Unlock()
-	c.releaseHeld()
 }
 
 // releaseHeld releases what the viewer holds, within a time of its own: the

@@ -211,7 +211,9 @@ func TestChecklist48Release(t *testing.T) {
 func TestRoleRace(t *testing.T) {
 	c, in := newCanvas(100, 80), newInput()
 	client, conn := connectConn(t, rfb.Config{Screen: c.screen, Input: in, Role: rfb.Controller})
+	typed := make(chan struct{})
 	go func() {
+		defer close(typed)
 		for range 200 {
 			client.Key('a', true)
 		}
@@ -222,6 +224,8 @@ func TestRoleRace(t *testing.T) {
 		conn.SetRole(rfb.Controller)
 	}
 	conn.SetRole(rfb.Viewer)
+	<-typed
+	pixels(t, client, false) // the keys have been dealt with
 	held := map[any]bool{}
 	for _, e := range in.all() {
 		switch e := e.(type) {
@@ -234,6 +238,27 @@ func TestRoleRace(t *testing.T) {
 	if len(held) > 0 {
 		t.Errorf("still held: %v", held)
 	}
+}
+
+// An owner may take control away from within a call of its own Input, and what that
+// call pressed is released.
+func TestSetRoleWithinInput(t *testing.T) {
+	c := newCanvas(100, 80)
+	in := &jealous{input: newInput()}
+	client, conn := connectConn(t, rfb.Config{Screen: c.screen, Input: in, Role: rfb.Controller})
+	in.conn = conn.Conn
+	must(t, client.Key('a', true))
+	in.want(t, keyed{'a', true}, released{})
+}
+
+type jealous struct {
+	*input
+	conn *rfb.Conn
+}
+
+func (j *jealous) Key(keysym uint32, down bool) error {
+	j.conn.SetRole(rfb.Viewer)
+	return j.input.Key(keysym, down)
 }
 
 func TestInfo(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 )
 
 // pictures keeps copies of a screen for its viewers, so that capture goes on while
-// they encode. All viewers share them: the latest one, the one that it was planned
-// from, and those that somebody is still encoding.
+// they encode. All viewers share them: the latest one, what it was planned from, and
+// those that somebody is still encoding.
 type pictures struct {
 	frame *frame.Buffer
 
@@ -19,7 +19,6 @@ type pictures struct {
 	spare   []*picture // guarded by mu; older ones that nobody uses
 	shown   []uint32   // guarded by mu; equal to latest, the planner's own
 	planner encode.Planner
-	dirty   frame.CellSet
 	stale   frame.CellSet
 
 	viewers map[encode.Settings]int // guarded by mu; how many have these settings
@@ -33,8 +32,9 @@ type picture struct {
 	width, height int
 	pix           []uint32
 
-	from frame.Stamp // where plan starts
-	plan encode.Plan
+	from    frame.Stamp // the picture before, where plan starts; zero: none
+	plan    encode.Plan
+	changed frame.CellSet // cells that are newer than from
 
 	users   int                       // guarded by pictures.mu
 	batches map[batchKey]*sharedBatch // guarded by pictures.mu
@@ -64,78 +64,107 @@ func (p *picture) block() encode.Block {
 	return encode.Block{Rectangle: p.bounds(), Pix: p.pix, Stride: p.width}
 }
 
-// acquire returns the picture of now. The caller releases it. In changed, unless it
-// is nil, acquire sets the cells that are newer than since. The cursor is the one of
-// the returned stamp, whose pixels the picture has.
-func (p *pictures) acquire(since frame.Stamp, changed *frame.CellSet) (*picture, frame.Stamp, frame.Cursor) {
+// look is what acquire found.
+type look struct {
+	pic     *picture
+	now     frame.Stamp // the picture's, with the cursor's
+	cursor  frame.Cursor
+	changed *frame.CellSet // cells that are newer than what the viewer has; read only
+	follows bool           // the picture's plan begins with what the viewer has
+}
+
+// acquire returns a look at the present for a viewer that has the state since. The
+// caller releases the picture and lends memory for the changed cells.
+func (p *pictures) acquire(since frame.Stamp, changed *frame.CellSet) look {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var now frame.Stamp
-	var cursor frame.Cursor
+	var l look
 	var next *picture
 	p.frame.Read(func(v frame.View) {
-		now, cursor = v.Stamp, v.Cursor
-		if changed != nil {
-			v.Changed(since, changed)
+		l.now, l.cursor = v.Stamp, v.Cursor
+		now := frame.Stamp{Epoch: v.Stamp.Epoch, Gen: v.Stamp.Gen}
+		has := frame.Stamp{Epoch: since.Epoch, Gen: since.Gen}
+		switch {
+		case p.latest == nil:
+			next = p.next(v)
+		case p.latest.stamp != now:
+			l.follows = p.latest.stamp == has && has.Epoch == now.Epoch
+			next = p.next(v)
+		default:
+			l.follows = p.latest.from == has && has.Epoch != 0
 		}
-		if l := p.latest; l != nil && l.stamp.Epoch == now.Epoch && l.stamp.Gen == now.Gen {
-			return
+		switch {
+		case l.follows:
+		case has == now:
+			l.changed = changed
+			changed.Resize(v.Width, v.Height) // none
+		default:
+			l.changed = changed
+			v.Changed(has, changed)
 		}
-		next = p.copyView(v)
 	})
 	if next != nil {
 		p.advance(next)
 	}
 	p.latest.users++
-	return p.latest, now, cursor
+	l.pic = p.latest
+	if l.follows {
+		l.changed = &l.pic.changed
+	}
+	return l
 }
 
-// copyView brings a picture that nobody uses up to date, or makes a new one. It
-// also finds the cells that are newer than latest. The caller holds mu.
-func (p *pictures) copyView(v frame.View) *picture {
-	next := p.unused(v)
-	v.Changed(next.stamp, &p.stale)
-	for _, r := range p.planner.Cover(&p.stale) {
+// next returns a picture of v: the latest one brought up to date when nobody uses
+// it, else another. The caller holds mu.
+func (p *pictures) next(v frame.View) *picture {
+	next := p.latest
+	if next == nil || next.users > 0 || next.width != v.Width || next.height != v.Height {
+		next = p.spareFor(v.Width, v.Height)
+	}
+	from := frame.Stamp{}
+	if p.latest != nil && p.latest.stamp.Epoch == v.Stamp.Epoch {
+		from = p.latest.stamp
+	}
+	v.Changed(from, &next.changed)
+	stale := &next.changed
+	if next.stamp != from {
+		stale = &p.stale
+		v.Changed(next.stamp, stale)
+	}
+	for _, r := range p.planner.Cover(stale) {
 		v.Copy(next.pix[r.Min.Y*v.Width+r.Min.X:], v.Width, r)
 	}
-	next.stamp = frame.Stamp{Epoch: v.Stamp.Epoch, Gen: v.Stamp.Gen}
-	if p.latest != nil {
-		v.Changed(p.latest.stamp, &p.dirty)
-	} else {
-		v.Changed(frame.Stamp{}, &p.dirty)
-	}
+	next.from, next.stamp = from, frame.Stamp{Epoch: v.Stamp.Epoch, Gen: v.Stamp.Gen}
 	return next
 }
 
-// unused returns the newest picture that nobody uses, or a new one without content.
-func (p *pictures) unused(v frame.View) *picture {
-	for i := len(p.spare) - 1; i >= 0; i-- {
-		s := p.spare[i]
-		if s.width == v.Width && s.height == v.Height {
-			p.spare = append(p.spare[:i], p.spare[i+1:]...)
-			return s
-		}
+// spareFor returns the newest picture that nobody uses, or a new one without
+// content. The caller holds mu.
+func (p *pictures) spareFor(width, height int) *picture {
+	if n := len(p.spare); n > 0 && p.spare[n-1].width == width && p.spare[n-1].height == height {
+		s := p.spare[n-1]
+		p.spare = p.spare[:n-1]
+		return s
 	}
 	p.spare = nil // of another size
-	return &picture{width: v.Width, height: v.Height, pix: make([]uint32, v.Width*v.Height)}
+	return &picture{width: width, height: height, pix: make([]uint32, width*height)}
 }
 
-// advance plans the way from the latest picture to next, which takes its place.
-// The caller holds mu.
+// advance plans the way to next, which becomes the latest picture. The caller
+// holds mu.
 func (p *pictures) advance(next *picture) {
-	next.from = frame.Stamp{}
-	last := p.latest
-	if last == nil || last.stamp.Epoch != next.stamp.Epoch || len(p.shown) != len(next.pix) {
+	if next.from.Epoch == 0 {
 		p.shown = append(p.shown[:0], next.pix...)
 		next.plan = encode.Plan{}
 	} else {
-		next.from = last.stamp
-		plan := p.planner.Plan(p.shown, next.pix, next.width, next.height, &p.dirty, p.copying > 0)
+		plan := p.planner.Plan(p.shown, next.pix, next.width, next.height, &next.changed, p.copying > 0)
 		next.plan.Copies = append(next.plan.Copies[:0], plan.Copies...)
 		next.plan.Rects = append(next.plan.Rects[:0], plan.Rects...)
 	}
+	last := p.latest
 	p.latest, p.batched = next, 0
-	if last != nil {
+	next.batches = nil
+	if last != nil && last != next {
 		p.recycle(last)
 	}
 }
@@ -162,9 +191,8 @@ func (p *pictures) recycle(pic *picture) {
 	}
 }
 
-// maxSpare is how many unused pictures are kept: one to be the next and one for a
-// viewer that was still encoding.
-const maxSpare = 2
+// maxSpare is how many unused pictures are kept.
+const maxSpare = 1
 
 // drop frees the memory when the last viewer has gone.
 func (p *pictures) drop() {

@@ -32,10 +32,10 @@ func (c *Conn) handle(msg any) {
 	switch m := msg.(type) {
 	case keyEvent:
 		c.note(nil)
-		c.key(m)
+		c.withInput(func() { c.key(m) })
 	case pointerEvent:
 		c.note(func() { c.want.pointer.moved(m.at, c.cfg.Screen.frame) })
-		c.pointer(m)
+		c.withInput(func() { c.pointer(m) })
 	case cutText:
 		c.note(nil)
 		c.gotText(fromLatin1(m.text))

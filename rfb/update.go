@@ -38,29 +38,28 @@ func (c *Conn) update(want *wants) (pause, error) {
 	w.answers = append(w.answers, want.answers...)
 
 	var next pause
-	next.sooner(want.overdue)
-	if !want.overdue.IsZero() && !time.Now().Before(want.overdue) {
-		return next, ErrTimeout
-	}
 	area := w.area
-	if want.continuous && want.flowing {
-		area = area.Union(want.continuousArea)
-		next.watch = true
+	if want.continuous {
+		next.sooner(want.overdue)
+		if !want.overdue.IsZero() && !time.Now().Before(want.overdue) {
+			return next, ErrTimeout
+		}
+		if want.flowing {
+			area = area.Union(want.continuousArea)
+			next.watch = true
+		}
 	}
-	if w.owing {
-		next.watch = true
-	}
+	next.watch = next.watch || w.owing
 	if !next.watch {
 		return next, nil
 	}
 
 	c.useSettings(want)
 	pictures := &c.cfg.Screen.pictures
-	pic, now, cursor := pictures.acquire(w.seen, &w.changed)
-	defer pictures.release(pic)
+	seen := pictures.acquire(w.seen, &w.changed)
+	defer pictures.release(seen.pic)
 
-	u := updater{Conn: c, want: want, pic: pic, now: now, cursor: cursor, area: area,
-		ghost: w.cursor.painted.box}
+	u := updater{Conn: c, look: seen, want: want, area: area, ghost: w.cursor.painted.box}
 	if err := u.compose(&next); err != nil {
 		return next, err
 	}
@@ -101,11 +100,9 @@ func (w *writerState) encoderFor(s encode.Settings) *encode.Encoder {
 // updater makes one update.
 type updater struct {
 	*Conn
-	want   *wants
-	pic    *picture
-	now    frame.Stamp // of pic, with the cursor's
-	cursor frame.Cursor
-	area   image.Rectangle // what the viewer wants to know about
+	look
+	want *wants
+	area image.Rectangle // what the viewer wants to know about
 
 	count     int // of rectangles
 	size      int // bytes sent so far
@@ -142,13 +139,12 @@ func (u *updater) compose(next *pause) error {
 // pixels sends what changed, as far as the viewer wants to know it.
 func (u *updater) pixels() error {
 	w := &u.w
-	whole := w.bounds().In(u.area)
-	follows := w.seen.Epoch != 0 && u.pic.from == frame.Stamp{Epoch: w.seen.Epoch, Gen: w.seen.Gen} &&
-		(u.want.caps.copyRect || len(u.pic.plan.Copies) == 0)
-	if follows && whole && w.owed.Empty() && w.changed.Count()*frame.CellSize*frame.CellSize <= maxUpdatePixels {
+	follows := u.follows && (u.want.caps.copyRect || len(u.pic.plan.Copies) == 0)
+	whole := w.bounds().In(u.area) && w.width*w.height <= maxUpdatePixels
+	if follows && whole && w.owed.Empty() {
 		return u.followPlan()
 	}
-	w.owed.Union(&w.changed)
+	w.owed.Union(u.changed)
 	u.repaintCursor(&w.owed)
 	u.take(&w.dirty, &w.owed)
 	return u.rectangles(w.planner.Cover(&w.dirty), w.settings.settings)
