@@ -1,0 +1,298 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"io"
+	"net/netip"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+)
+
+// Labels. The image has the first two, a container all.
+const (
+	labelVersion  = "computer-use.version"
+	labelProtocol = "computer-use.protocol"
+	labelComputer = "computer-use.computer-id"
+	labelPortBase = "computer-use.port-base"
+	labelNetwork  = "computer-use.network" // internet or offline
+)
+
+// What the image promises; see the Dockerfile.
+const (
+	homeDir       = "/home/computer"
+	stateDir      = "/var/lib/computerd"
+	tokenFile     = stateDir + "/token"
+	computerFile  = "computer-id" // in stateDir
+	apiPort       = 7070
+	sharedMemory  = 2 << 30 // bytes of /dev/shm, which browsers crash without
+	pidsLimit     = 4096    // 16 screens with a browser each have 1,800 threads
+	maxTokenBytes = 256
+)
+
+// spec is what a new computer takes from the settings, or from the one it replaces.
+type spec struct {
+	portBase int
+	offline  bool
+}
+
+// found is what is known of the container of the computer's name.
+type found struct {
+	id       string
+	state    container.ContainerState
+	started  string // when it was last started, as the engine words it
+	computer string // the computer's id, empty when the container is not ours
+	portBase int
+	offline  bool
+	imageRef string          // as it was named when the container was made
+	image    image           // as the container's labels know it; created is the container's own time
+	ports    network.PortMap // while it runs
+}
+
+func (f *found) isRunning() bool { return f.state == container.StateRunning }
+
+// neverRan reports whether the container has not been started with success.
+func (f *found) neverRan() bool {
+	return f.state == container.StateCreated && (f.started == "" || strings.HasPrefix(f.started, "0001-"))
+}
+
+// inspect returns the container of the computer's name, nil when there is none.
+func (c *call) inspect(ctx context.Context) (*found, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	answer, err := c.docker.ContainerInspect(ctx, c.cfg.Name, client.ContainerInspectOptions{})
+	if cerrdefs.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, c.explain(ctx, "look at the container "+c.cfg.Name, err)
+	}
+	box := answer.Container
+	f := &found{id: box.ID, image: image{id: box.Image}}
+	f.image.created, _ = time.Parse(time.RFC3339Nano, box.Created)
+	if box.State != nil {
+		f.state, f.started = box.State.Status, box.State.StartedAt
+	}
+	if box.NetworkSettings != nil {
+		f.ports = box.NetworkSettings.Ports
+	}
+	if box.Config != nil {
+		labels := box.Config.Labels
+		f.computer, f.imageRef = labels[labelComputer], box.Config.Image
+		f.image.version, f.image.protocol = labels[labelVersion], labels[labelProtocol]
+		f.portBase, _ = strconv.Atoi(labels[labelPortBase])
+		f.offline = labels[labelNetwork] == "offline"
+	}
+	return f, nil
+}
+
+// create makes the container and puts its secrets in. That another process was faster
+// is no error.
+func (c *call) create(ctx context.Context, s spec) error {
+	if s.offline {
+		return api.Errorf(api.CodeUnsupported, "A computer without a network cannot be made by the Docker engine yet.").
+			WithFix("Leave COMPUTER_USE_NETWORK out to accept one that reaches the internet.")
+	}
+	i, err := c.needImage(ctx)
+	if err != nil {
+		return err
+	}
+	c.progress("Creating the container " + c.cfg.Name + ".")
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	computer := newUUID()
+	made, err := c.docker.ContainerCreate(ctx, c.createOptions(s, i, computer))
+	if cerrdefs.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
+		return c.explain(ctx, "create the container "+c.cfg.Name, err)
+	}
+	for _, warning := range made.Warnings {
+		c.log.Warn("docker", "warning", warning)
+	}
+	// The token comes last: it is what says that a container is finished.
+	secrets := tarball(file{computerFile, computer}, file{path.Base(tokenFile), api.NewID()})
+	_, err = c.docker.CopyToContainer(ctx, made.ID, client.CopyToContainerOptions{DestinationPath: stateDir, Content: secrets})
+	if err != nil {
+		err = c.explain(ctx, "put the token into the container", err)
+		if undo := c.remove(context.WithoutCancel(ctx), &found{id: made.ID}); undo != nil {
+			c.log.Warn("remove a container that could not be finished", "error", undo)
+		}
+	}
+	return err
+}
+
+// createOptions describes the container.
+func (c *call) createOptions(s spec, i *image, computer string) client.ContainerCreateOptions {
+	base := strconv.Itoa(s.portBase)
+	config := &container.Config{
+		Hostname: "computer",
+		Image:    c.cfg.Image,
+		Labels: map[string]string{
+			labelComputer: computer, labelVersion: i.version, labelProtocol: i.protocol,
+			labelPortBase: base, labelNetwork: s.network(),
+		},
+		Cmd: []string{
+			"--listen", "0.0.0.0:" + strconv.Itoa(s.apiPort()),
+			// The same numbers inside and outside: what the daemon says of its links and
+			// asks of a Host header is then true for both.
+			"--viewer-listen", "0.0.0.0:" + base, "--port-base", base,
+			"--network", s.network(), "--sandbox", "a container of Docker",
+		},
+		ExposedPorts: network.PortSet{},
+	}
+	if tz := timeZone(c.cfg.Getenv); tz != "" {
+		config.Env = []string{"TZ=" + tz}
+	}
+	limit := int64(pidsLimit)
+	host := &container.HostConfig{
+		PortBindings: network.PortMap{},
+		ShmSize:      sharedMemory,
+		Resources:    container.Resources{PidsLimit: &limit},
+		Mounts:       []mount.Mount{{Type: mount.TypeVolume, Source: c.volume(), Target: homeDir}},
+		// Raw packets, devices and more capabilities: sudo, apt and ping do without.
+		CapDrop: []string{"NET_RAW", "MKNOD", "SETPCAP"},
+	}
+	publish := func(port, hostPort int) {
+		inside, _ := network.PortFrom(uint16(port), network.TCP)
+		binding := network.PortBinding{HostIP: netip.MustParseAddr("127.0.0.1")}
+		if hostPort != 0 { // 0: the engine chooses one at every start
+			binding.HostPort = strconv.Itoa(hostPort)
+		}
+		config.ExposedPorts[inside] = struct{}{}
+		host.PortBindings[inside] = []network.PortBinding{binding}
+	}
+	publish(s.apiPort(), 0)
+	for port := s.portBase; port <= s.portBase+api.MaxScreens; port++ {
+		publish(port, port)
+	}
+	return client.ContainerCreateOptions{Name: c.cfg.Name, Config: config, HostConfig: host}
+}
+
+func (c *call) volume() string { return c.cfg.Name + "-home" }
+
+func (s spec) network() string {
+	if s.offline {
+		return "offline"
+	}
+	return "internet"
+}
+
+// apiPort is the API's port inside the container, beside the 17 ports that have the
+// same number there as on the host.
+func (s spec) apiPort() int {
+	if s.portBase <= apiPort && apiPort <= s.portBase+api.MaxScreens {
+		return s.portBase + api.MaxScreens + 1
+	}
+	return apiPort
+}
+
+// isFinished reports whether the container has its token.
+func (c *call) isFinished(ctx context.Context, f *found) bool {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	_, err := c.docker.ContainerStatPath(ctx, f.id, client.ContainerStatPathOptions{Path: tokenFile})
+	return err == nil
+}
+
+// start starts the container. One that has never run and cannot have a port that it
+// wants is removed, so that another choice of ports is free.
+func (c *call) start(ctx context.Context, f *found) error {
+	c.progress("Starting the container " + c.cfg.Name + ".")
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	_, err := c.docker.ContainerStart(ctx, f.id, client.ContainerStartOptions{})
+	if err == nil || cerrdefs.IsNotFound(err) || cerrdefs.IsConflict(err) {
+		return nil // or it went away meanwhile: look again
+	}
+	taken := explainPort(err, c.cfg.Name, f)
+	if taken == nil {
+		return c.explain(ctx, "start the container "+c.cfg.Name, err)
+	}
+	if f.neverRan() {
+		if undo := c.remove(ctx, f); undo != nil {
+			c.log.Warn("remove a container whose ports are taken", "error", undo)
+		}
+	}
+	return taken
+}
+
+// remove removes the container unless it runs, which another process may have seen to.
+func (c *call) remove(ctx context.Context, f *found) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	_, err := c.docker.ContainerRemove(ctx, f.id, client.ContainerRemoveOptions{})
+	if err == nil || cerrdefs.IsNotFound(err) || cerrdefs.IsConflict(err) {
+		return nil
+	}
+	return c.explain(ctx, "remove the container "+c.cfg.Name, err)
+}
+
+// token returns the computer's bearer token, which stays the same while the container
+// exists.
+func (c *call) token(ctx context.Context, id string) (string, error) {
+	c.mu.Lock()
+	token := c.tokens[id]
+	c.mu.Unlock()
+	if token != "" {
+		return token, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	answer, err := c.docker.CopyFromContainer(ctx, id, client.CopyFromContainerOptions{SourcePath: tokenFile})
+	if err != nil {
+		return "", c.explain(ctx, "read the token of the container "+c.cfg.Name, err)
+	}
+	defer answer.Content.Close()
+	files := tar.NewReader(answer.Content)
+	_, err = files.Next()
+	var data []byte
+	if err == nil {
+		data, err = io.ReadAll(io.LimitReader(files, maxTokenBytes))
+	}
+	if err != nil {
+		return "", c.explain(ctx, "read the token of the container "+c.cfg.Name, err)
+	}
+	token = strings.TrimSpace(string(data))
+	c.mu.Lock()
+	c.tokens[id] = token
+	c.mu.Unlock()
+	return token, nil
+}
+
+type file struct{ name, content string }
+
+// tarball holds files that only root can read.
+func tarball(files ...file) io.Reader {
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	for _, f := range files {
+		// Writing to memory cannot fail.
+		_ = w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o600, Size: int64(len(f.content)), ModTime: time.Now()})
+		_, _ = io.WriteString(w, f.content)
+	}
+	_ = w.Close()
+	return &buf
+}
+
+// newUUID returns a random UUID (RFC 9562 version 4).
+func newUUID() string {
+	b, _ := hex.DecodeString(api.NewID())
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	h := hex.EncodeToString(b)
+	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
+}

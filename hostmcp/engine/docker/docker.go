@@ -1,0 +1,251 @@
+// Package docker runs the computer in a container of the user's own Docker engine: one
+// container, and one volume with its home. The engine is the one that the docker
+// command would use, see [Config].
+//
+// # Life
+//
+// The container's name is the lock. Whoever needs the computer looks at the container
+// of that name, does what its state asks for (make it, start it, wait for the one who
+// makes it) and looks again, so any number of processes may do this at once and end up
+// with one computer. A running container is never touched, and nothing here stops
+// one: that is the user's (`docker stop`). The volume is never removed.
+//
+// A container is removed in two cases, by its id and without force. It is stopped and
+// of an older image than this binary's: then the next one takes over its home and its
+// ports. Or it has never run, because it could not be finished or a port was taken.
+//
+// # Secrets
+//
+// The bearer token of a computer is a file inside it, mode 0600, that is put there
+// before the first start and read back by everybody who may use the engine. It is in
+// no variable, label or argument, where `docker inspect` would show it.
+package docker
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
+)
+
+// Config describes one computer.
+type Config struct {
+	Name     string // of the container; its home is the volume Name-home
+	Image    string // empty: the one of this version, see [DevImage]
+	Version  string // of this binary
+	PortBase int    // first of 17 ports on 127.0.0.1: the viewer page, then the screens' VNC ports
+	Offline  bool   // a new computer reaches nothing outside itself
+
+	// Getenv reads DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG, DOCKER_CERT_PATH,
+	// DOCKER_TLS_VERIFY and TZ; nil is [os.Getenv].
+	Getenv func(string) string
+	Logger *slog.Logger // nil discards
+}
+
+// How long to wait, beyond what the caller's context allows.
+const (
+	requestTimeout = 20 * time.Second // one small request to the engine
+	startTimeout   = 60 * time.Second // the engine's work to create, start or remove a container
+	answerTimeout  = 20 * time.Second // from the container's start to the daemon's first answer
+	probeTimeout   = 2 * time.Second  // one answer of a daemon that serves
+	makerTimeout   = 10 * time.Second // another process's work between creating a container and finishing it
+	pollEvery      = 20 * time.Millisecond
+)
+
+// Engine is the Docker engine. Its methods may be called concurrently.
+type Engine struct {
+	cfg Config
+	log *slog.Logger
+
+	mu      sync.Mutex
+	docker  *client.Client    // guarded by mu; nil until first needed
+	address address           // guarded by mu; of docker
+	tokens  map[string]string // guarded by mu; by container id
+}
+
+var nameForm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$`)
+
+// New returns the engine of the computer that cfg describes. It touches nothing.
+func New(cfg Config) (*Engine, error) {
+	if !nameForm.MatchString(cfg.Name) {
+		return nil, fmt.Errorf("computer name %q is not made of letters, digits, '_', '.' and '-'", cfg.Name)
+	}
+	if cfg.PortBase < 1 || cfg.PortBase+api.MaxScreens > 65535 {
+		return nil, fmt.Errorf("port base %d leaves no room for %d ports", cfg.PortBase, 1+api.MaxScreens)
+	}
+	if cfg.Image == "" {
+		cfg.Image = defaultImage(cfg.Version)
+	}
+	if cfg.Getenv == nil {
+		cfg.Getenv = os.Getenv
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Engine{cfg: cfg, log: cfg.Logger, tokens: map[string]string{}}, nil
+}
+
+// Name returns "docker".
+func (e *Engine) Name() string { return "docker" }
+
+// call is one method call on an Engine, with what it works with.
+type call struct {
+	*Engine
+	docker   *client.Client
+	address  address
+	progress func(string)
+}
+
+// call connects to the engine when that has not happened yet.
+func (e *Engine) call(progress func(string)) (*call, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.docker == nil {
+		home, _ := os.UserHomeDir() // without one there is no configuration in it
+		where, err := resolver{getenv: e.cfg.Getenv, home: home}.resolve()
+		if err != nil {
+			return nil, err
+		}
+		docker, err := where.connect()
+		if err != nil {
+			return nil, err
+		}
+		e.docker, e.address = docker, where
+	}
+	return &call{Engine: e, docker: e.docker, address: e.address, progress: progress}, nil
+}
+
+// Ensure implements [engine.Engine].
+func (e *Engine) Ensure(ctx context.Context, progress func(string)) (*engine.Endpoint, error) {
+	c, err := e.call(progress)
+	if err != nil {
+		return nil, err
+	}
+	if c.address.isRemote() {
+		return nil, api.Errorf(api.CodeUnsupported, "The Docker engine %s, chosen %s, is on another machine, whose ports are out of reach here.",
+			c.address.host, c.address.rule).
+			WithFix("Use an engine on this machine, or run this MCP server on that one.")
+	}
+	return c.ensure(ctx)
+}
+
+// ensure looks at the container, does what its state asks for, and looks again.
+func (c *call) ensure(ctx context.Context) (*engine.Endpoint, error) {
+	var unfinished waiting
+	replaced := spec{portBase: c.cfg.PortBase, offline: c.cfg.Offline}
+	for {
+		found, err := c.inspect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil {
+			if err := c.create(ctx, replaced); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := c.check(found); err != nil {
+			return nil, err
+		}
+		if found.isRunning() {
+			return c.awaitAnswer(ctx, found)
+		}
+		if found.neverRan() && !c.isFinished(ctx, found) {
+			if unfinished.tooLong(found.id) {
+				c.log.Warn("removing a container that was never finished", "id", found.id)
+				err = c.remove(ctx, found)
+			} else {
+				err = sleep(ctx, 5*pollEvery)
+			}
+		} else if c.isOld(ctx, found) {
+			c.progress("Replacing the stopped container, whose image is older than this version. Files in home stay.")
+			replaced = spec{portBase: found.portBase, offline: found.offline || c.cfg.Offline}
+			err = c.remove(ctx, found)
+		} else {
+			err = c.start(ctx, found)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// waiting measures how long the same container has been unfinished.
+type waiting struct {
+	id    string
+	since time.Time
+}
+
+func (w *waiting) tooLong(id string) bool {
+	if w.id != id {
+		*w = waiting{id: id, since: time.Now()}
+	}
+	return time.Since(w.since) > makerTimeout
+}
+
+// isOld reports whether a stopped container should give way to one of this binary's
+// image. When that cannot be told, it should not.
+func (c *call) isOld(ctx context.Context, f *found) bool {
+	want, err := c.inspectImage(ctx, c.cfg.Image)
+	if err == nil && want == nil && c.isBehind(f) {
+		want, err = c.needImage(ctx)
+	}
+	if err != nil {
+		c.log.Warn("the computer keeps its image", "image", c.cfg.Image, "error", err)
+		return false
+	}
+	return c.isOlder(ctx, f, want)
+}
+
+// isBehind reports whether the container is of an earlier release than this binary.
+func (c *call) isBehind(f *found) bool {
+	return isRelease(c.cfg.Version) && isRelease(f.image.version) && compareReleases(f.image.version, c.cfg.Version) < 0
+}
+
+// isOlder reports whether the container's image is older than want, which may be nil.
+func (c *call) isOlder(ctx context.Context, f *found, want *image) bool {
+	if want == nil || want.version == "" {
+		return false
+	}
+	have := f.image
+	// Where the image itself is gone, the container's own age stands for its.
+	if i, err := c.inspectImage(ctx, have.id); err == nil && i != nil {
+		have.created = i.created
+	}
+	return have.olderThan(*want)
+}
+
+// Log copies the output of the computer's daemon, since the container was made, to w.
+func (e *Engine) Log(ctx context.Context, w io.Writer) error {
+	c, err := e.call(func(string) {})
+	if err != nil {
+		return err
+	}
+	return c.copyLog(ctx, e.cfg.Name, w, "all")
+}
+
+func unavailable(format string, args ...any) *api.Error {
+	return api.Errorf(api.CodeEngineUnavailable, format, args...)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+var _ engine.Engine = (*Engine)(nil)

@@ -1,0 +1,114 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+)
+
+// explain makes an [api.Error] of an engine's error. act says what was tried.
+func (c *call) explain(ctx context.Context, act string, err error) *api.Error {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return api.Errorf(api.CodeCanceled, "The call ended before the Docker engine could %s.", act)
+	case client.IsErrConnectionFailed(err), errors.Is(err, context.DeadlineExceeded):
+		return c.noAnswer(err)
+	}
+	cause := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
+	return unavailable("The Docker engine could not %s: %s.", act, strings.TrimSuffix(cause, ".")).
+		WithFix("This is the answer of the engine %s, chosen %s. Check it with `docker info`.", c.address.host, c.address.rule)
+}
+
+// noAnswer is the error for an engine that cannot be reached. It names the engine and
+// the rule that chose it: a forgotten DOCKER_HOST is otherwise hard to see.
+func (c *call) noAnswer(cause error) *api.Error {
+	why := cause.Error()
+	if errors.Is(cause, context.DeadlineExceeded) {
+		why = "no answer within " + requestTimeout.String()
+	}
+	fix := c.address.fix
+	if strings.Contains(why, "permission denied") {
+		fix = "Let this user use Docker (on Linux: add it to the group docker and log in again), or choose another engine with `docker context use`."
+	}
+	if runtime.GOOS == "linux" {
+		fix += " COMPUTER_USE_ENGINE=local runs the computer without Docker."
+	}
+	return unavailable("Docker does not answer at %s, chosen %s: %s.", c.address.host, c.address.rule, strings.TrimSuffix(why, ".")).
+		WithFix("%s", fix).WithRetry()
+}
+
+// check refuses a container that cannot be used as it is.
+func (c *call) check(f *found) error {
+	name := c.cfg.Name
+	if f.computer == "" {
+		return api.Errorf(api.CodeComputerMismatch, "The container %s is not a computer of this product: it has no label %s.", name, labelComputer).
+			WithFix("Set COMPUTER_USE_NAME to another name, or remove that container.")
+	}
+	if c.cfg.Offline && !f.offline {
+		return api.Errorf(api.CodeComputerMismatch, "COMPUTER_USE_NETWORK=offline is asked for, but the computer %s was made with the internet.", name).
+			WithFix("Ask the user to run `docker stop %s` and `docker rm %s`, then call start_computer again: it makes one without. Files in home stay.", name, name)
+	}
+	stuck := func(format string, args ...any) *api.Error {
+		return api.Errorf(api.CodeComputerStopped, "The container %s is %s.", name, f.state).WithFix(format, args...)
+	}
+	switch f.state {
+	case container.StatePaused:
+		return stuck("Ask the user to run `docker unpause %s`, then call start_computer again.", name)
+	case container.StateDead:
+		return stuck("Ask the user to run `docker rm --force %s`, then call start_computer again. Files in home stay.", name)
+	case container.StateRemoving, container.StateRestarting:
+		return stuck("Wait a moment, then call start_computer again.").WithRetry()
+	}
+	return nil
+}
+
+// portWords is how engines say that a port of the host cannot be had: the engine
+// itself, its proxy, Docker Desktop, Podman, and Windows for a port that is used, or
+// that it keeps for itself though nobody listens.
+var portWords = []string{
+	"port is already allocated",
+	"address already in use",
+	"Ports are not available",
+	"Only one usage of each socket address",
+	"forbidden by its access permissions",
+}
+
+var portForm = regexp.MustCompile(`127\.0\.0\.1:(\d+)`)
+
+// explainPort returns the refusal for a port that is taken, nil when err is about
+// something else.
+func explainPort(err error, name string, f *found) *api.Error {
+	text := err.Error()
+	known := false
+	for _, words := range portWords {
+		known = known || strings.Contains(text, words)
+	}
+	if !known {
+		return nil
+	}
+	port := "One of the ports"
+	for _, match := range portForm.FindAllStringSubmatch(text, -1) {
+		if n, _ := strconv.Atoi(match[1]); f.portBase <= n && n <= f.portBase+api.MaxScreens {
+			port = "Port " + match[1]
+			break
+		}
+	}
+	why := "is taken by another program"
+	if strings.Contains(text, "forbidden by its access permissions") {
+		why = "is kept by Windows for itself (`netsh interface ipv4 show excludedportrange tcp` lists such ranges)"
+	}
+	e := api.Errorf(api.CodePortTaken, "%s %s. The computer %s needs ports %d to %d of 127.0.0.1.",
+		port, why, name, f.portBase, f.portBase+api.MaxScreens)
+	if f.neverRan() {
+		return e.WithFix("Set COMPUTER_USE_PORT_BASE to the first of 17 free ports, or end the program that has the port.")
+	}
+	return e.WithFix("End the program that has the port. Or the user runs `docker rm %s`, after which COMPUTER_USE_PORT_BASE chooses other ports; files in home stay.", name)
+}
