@@ -26,6 +26,7 @@ type Setting struct {
 const (
 	SettingName     = "COMPUTER_USE_NAME"
 	SettingEngine   = "COMPUTER_USE_ENGINE"
+	SettingImage    = "COMPUTER_USE_IMAGE"
 	SettingSandbox  = "COMPUTER_USE_LOCAL_SANDBOX"
 	SettingNetwork  = "COMPUTER_USE_NETWORK"
 	SettingPortBase = "COMPUTER_USE_PORT_BASE"
@@ -54,6 +55,12 @@ var SettingTable = []Setting{
 		Name: SettingName, Default: "computer-use", Form: "letters, digits, '_', '.' and '-', at most 63, the first a letter or digit",
 		Doc:   "Name of the computer. Two names are two computers, each with a home of its own.",
 		check: checkName,
+	},
+	{
+		Name: SettingImage, Default: "auto", Form: "auto, or the name of an image",
+		Doc: "Image of the Docker engine's computer. auto is the one of this version, which a release pulls, " +
+			"and computer-use-mcp:dev for a development build, which `make image` builds.",
+		check: checkImage,
 	},
 	{
 		Name: SettingSandbox, Default: "on", Form: "on or off",
@@ -269,6 +276,13 @@ func checkName(value string) error {
 	}
 	if len(value) > 63 {
 		return fmt.Errorf("%d characters", len(value))
+	}
+	return nil
+}
+
+func checkImage(value string) error {
+	if strings.ContainsAny(value, " \t\"'") || strings.HasPrefix(value, "-") {
+		return fmt.Errorf("%q is not the name of an image", value)
 	}
 	return nil
 }

@@ -9,11 +9,13 @@ import (
 	"log/slog"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/hostmcp"
 	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
+	"github.com/falleng0d/computer-use-mcp/hostmcp/engine/docker"
 	"github.com/falleng0d/computer-use-mcp/hostmcp/engine/local"
 )
 
@@ -32,7 +34,7 @@ func commands() []command {
 		{"info", "[--json]", "show the computer, its screens and its viewer link", (*app).info},
 		{"try", "", "open a computer and drive it as an agent would; writes try.png", (*app).try},
 		{"stop", "", "stop the computer of the local engine; its files stay", (*app).stop},
-		{"logs", "", "print the log of the local computer's daemon", (*app).logs},
+		{"logs", "", "print the log of the computer's daemon", (*app).logs},
 		{"version", "", "print the version", (*app).version},
 		{"help", "", "print this", (*app).help},
 	}
@@ -128,44 +130,76 @@ func chooseEngine(s *hostmcp.Settings, log *slog.Logger) (engine.Engine, error) 
 	if name == "local" {
 		return localEngine(s, log)
 	}
-	return nil, api.Errorf(api.CodeEngineUnavailable, "The Docker engine is not in this build.").
-		WithFix("Set %s=local: the computer then runs in a sandbox on this Linux machine.", hostmcp.SettingEngine)
+	return dockerEngine(s, log)
 }
 
 // chooseOrLocal is chooseEngine for a person at a terminal: where no engine was
 // asked for and Docker is not to be had, the local one serves, and note says so.
-func chooseOrLocal(s *hostmcp.Settings, log *slog.Logger) (e engine.Engine, note string, err error) {
-	e, err = chooseEngine(s, log)
-	if err == nil || s.IsSet(hostmcp.SettingEngine) {
+func chooseOrLocal(ctx context.Context, s *hostmcp.Settings, log *slog.Logger) (e engine.Engine, note string, err error) {
+	if s.IsSet(hostmcp.SettingEngine) || runtime.GOOS != "linux" {
+		e, err = chooseEngine(s, log)
 		return e, "", err
 	}
-	because := api.AsError(err)
-	if because.Code != api.CodeEngineUnavailable {
+	inDocker, err := dockerEngine(s, log)
+	if err != nil {
 		return nil, "", err
 	}
-	e, err = localEngine(s, log)
-	return e, because.Message + " So this is the local engine: a sandbox on this machine.", err
+	err = inDocker.Ready(ctx)
+	if err == nil {
+		return inDocker, "", nil
+	}
+	because := api.AsError(err)
+	switch because.Code {
+	case api.CodeEngineUnavailable, api.CodeImageMissing, api.CodeUnsupported:
+		e, err = localEngine(s, log)
+		return e, because.Message + " So this is the local engine: a sandbox on this machine.", err
+	}
+	return nil, "", err
+}
+
+func dockerEngine(s *hostmcp.Settings, log *slog.Logger) (*docker.Engine, error) {
+	values, err := read(s, hostmcp.SettingName, hostmcp.SettingImage, hostmcp.SettingNetwork, hostmcp.SettingPortBase)
+	if err != nil {
+		return nil, err
+	}
+	base, _ := strconv.Atoi(values[hostmcp.SettingPortBase]) // the setting is a number
+	image := values[hostmcp.SettingImage]
+	if image == "auto" {
+		image = ""
+	}
+	return docker.New(docker.Config{
+		Name: values[hostmcp.SettingName], Image: image, Version: version,
+		PortBase: base, Offline: values[hostmcp.SettingNetwork] == "offline", Logger: log,
+	})
 }
 
 func localEngine(s *hostmcp.Settings, log *slog.Logger) (*local.Engine, error) {
+	values, err := read(s, hostmcp.SettingName, hostmcp.SettingSandbox, hostmcp.SettingNetwork, hostmcp.SettingPortBase)
+	if err != nil {
+		return nil, err
+	}
+	if values[hostmcp.SettingNetwork] == "offline" {
+		return nil, api.Errorf(api.CodeUnsupported, "The local engine shares this machine's network, so %s=offline cannot be kept.", hostmcp.SettingNetwork).
+			WithFix("Leave the variable out to accept that.")
+	}
+	base, _ := strconv.Atoi(values[hostmcp.SettingPortBase]) // the setting is a number
+	return local.New(local.Config{
+		Name: values[hostmcp.SettingName], PortBase: base,
+		Unsafe: values[hostmcp.SettingSandbox] == "off", Logger: log,
+	})
+}
+
+// read returns the checked values of several settings.
+func read(s *hostmcp.Settings, names ...string) (map[string]string, error) {
 	values := map[string]string{}
-	for _, name := range []string{hostmcp.SettingName, hostmcp.SettingSandbox, hostmcp.SettingNetwork, hostmcp.SettingPortBase} {
+	for _, name := range names {
 		value, err := s.Get(name)
 		if err != nil {
 			return nil, err
 		}
 		values[name] = value
 	}
-	if values[hostmcp.SettingNetwork] == "offline" {
-		return nil, api.Errorf(api.CodeUnsupported, "The local engine shares this machine's network, so %s=offline cannot be kept.", hostmcp.SettingNetwork).
-			WithFix("Leave the variable out to accept that.")
-	}
-	var base int
-	fmt.Sscan(values[hostmcp.SettingPortBase], &base) // the setting is a number
-	return local.New(local.Config{
-		Name: values[hostmcp.SettingName], PortBase: base,
-		Unsafe: values[hostmcp.SettingSandbox] == "off", Logger: log,
-	})
+	return values, nil
 }
 
 func (a *app) stop(ctx context.Context, args []string) error {
@@ -188,15 +222,18 @@ func (a *app) stop(ctx context.Context, args []string) error {
 	return nil
 }
 
-func (a *app) logs(_ context.Context, args []string) error {
+func (a *app) logs(ctx context.Context, args []string) error {
 	if err := a.noFlags("logs", args); err != nil {
 		return err
 	}
-	e, err := localEngine(a.settings, a.logger())
+	e, _, err := chooseOrLocal(ctx, a.settings, a.logger())
 	if err != nil {
 		return err
 	}
-	return e.Log(a.stdout)
+	if inDocker, ok := e.(*docker.Engine); ok {
+		return inDocker.Log(ctx, a.stdout)
+	}
+	return e.(*local.Engine).Log(a.stdout)
 }
 
 func (a *app) version(_ context.Context, args []string) error {

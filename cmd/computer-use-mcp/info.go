@@ -59,7 +59,7 @@ func (a *app) info(ctx context.Context, args []string) error {
 
 // report asks the engine, and the daemon when it runs.
 func (a *app) report(ctx context.Context) (*infoReport, *engine.Status, error) {
-	e, note, err := chooseOrLocal(a.settings, a.logger())
+	e, note, err := chooseOrLocal(ctx, a.settings, a.logger())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +106,11 @@ func writeInfo(w io.Writer, r *infoReport, details []engine.Detail) {
 	}
 	line("state", "%s", r.State)
 	if d := r.Daemon; d != nil {
-		line("daemon", "version %s, process %d, up %s", d.Version, d.PID, time.Since(d.StartedAt).Round(time.Second))
+		process := ""
+		if d.PID != 0 {
+			process = fmt.Sprintf("process %d, ", d.PID)
+		}
+		line("daemon", "version %s, %sup %s", d.Version, process, time.Since(d.StartedAt).Round(time.Second))
 	}
 	if r.Viewer != "" {
 		line("viewer", "%s", r.Viewer)

@@ -35,6 +35,7 @@ func program(t *testing.T, env []string, args ...string) *exec.Cmd {
 	cmd.Env = append([]string{
 		"BE_COMPUTER_USE_MCP=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
 		"XDG_STATE_HOME=" + dir, "XDG_DATA_HOME=" + dir,
+		"DOCKER_HOST=unix://" + dir + "/no-engine.sock", // never this machine's own
 	}, env...)
 	return cmd
 }
@@ -55,6 +56,7 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"version", "now"}, 2, "", `"now"`},
 		{[]string{"stop"}, 0, "", "was not running"},
 		{[]string{"info"}, 0, "stopped", ""},
+		{[]string{"info"}, 0, "no-engine.sock, chosen by the environment variable DOCKER_HOST", ""},
 		{[]string{"logs"}, 1, "", "daemon.log"},
 	} {
 		cmd := program(t, nil, test.args...)
@@ -156,8 +158,9 @@ func TestEngines(t *testing.T) {
 		code api.Code // empty: an engine
 		fix  string
 	}{
-		{map[string]string{}, api.CodeEngineUnavailable, "COMPUTER_USE_ENGINE=local"},
-		{map[string]string{"COMPUTER_USE_ENGINE": "docker"}, api.CodeEngineUnavailable, "COMPUTER_USE_ENGINE=local"},
+		{map[string]string{}, "", ""},
+		{map[string]string{"COMPUTER_USE_ENGINE": "docker"}, "", ""},
+		{map[string]string{"COMPUTER_USE_ENGINE": "docker", "COMPUTER_USE_IMAGE": "--rm"}, api.CodeBadRequest, "COMPUTER_USE_IMAGE"},
 		{map[string]string{"COMPUTER_USE_ENGINE": "local"}, "", ""},
 		{map[string]string{"COMPUTER_USE_ENGINE": "local", "COMPUTER_USE_NETWORK": "offline"}, api.CodeUnsupported, "COMPUTER_USE_NETWORK"},
 		{map[string]string{"COMPUTER_USE_ENGINE": "local", "COMPUTER_USE_PORT_BASE": "1"}, api.CodeBadRequest, "configuration"},

@@ -27,7 +27,7 @@ func (a *app) try(ctx context.Context, args []string) error {
 	if err := a.noFlags("try", args); err != nil {
 		return err
 	}
-	e, note, err := chooseOrLocal(a.settings, a.logger())
+	e, note, err := chooseOrLocal(ctx, a.settings, a.logger())
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (a *app) try(ctx context.Context, args []string) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	served := make(chan error, 1)
 	go func() { served <- server.Run(serving, ours) }()
-	t := &trial{app: a}
+	t := &trial{app: a, engine: e.Name()}
 	err = t.run(ctx, theirs)
 	stop()
 	if ctx.Err() != nil {
@@ -52,6 +52,7 @@ func (a *app) try(ctx context.Context, args []string) error {
 // trial is one run of try.
 type trial struct {
 	app     *app
+	engine  string
 	client  *mcp.ClientSession
 	session string
 }
@@ -96,7 +97,11 @@ func (t *trial) run(ctx context.Context, transport mcp.Transport) error {
 	}
 	t.stay(ctx)
 	_, err = t.step(ctx, "end the session", "end_session", nil)
-	fmt.Fprintln(t.app.stdout, "The computer keeps running; computer-use-mcp stop ends it.")
+	how := "computer-use-mcp stop"
+	if t.engine == "docker" {
+		how = "docker stop"
+	}
+	fmt.Fprintf(t.app.stdout, "The computer keeps running; %s ends it.\n", how)
 	return err
 }
 
