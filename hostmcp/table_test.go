@@ -2,9 +2,12 @@ package hostmcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/api/client"
+	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
 )
 
 // What clients and model providers need of every tool.
@@ -161,6 +165,43 @@ func FuzzClean(f *testing.F) {
 		var request api.ActRequest
 		if tool.Name == "computer_act" && json.Unmarshal(checked, &request) != nil {
 			t.Errorf("does not fit the API: %s", checked)
+		}
+	})
+}
+
+// FuzzCalls: whatever is called with whatever arguments, the answer is a result, and an
+// error has a code of the table beside its text.
+func FuzzCalls(f *testing.F) {
+	id := api.NewID()
+	for n := range Tools() {
+		f.Add(n, `{}`)
+		f.Add(n, `{"session": "`+id+`"}`)
+		f.Add(n, `{"title": "a\u202e"}`)
+		f.Add(n, `{"session": "`+id+`", "for": "port", "port": "8080", "quiet_ms": 1e9, "reason": " "}`)
+		f.Add(n, `{"session": "`+id+`", "actions": [{"kind": "key", "key": ""}, 5], "ignore_regions": [{}]}`)
+	}
+	s := New(Config{Settings: NewSettings(func(string) string { return "" }), Engine: func(*Settings) (engine.Engine, error) {
+		return nil, api.Errorf(api.CodeEngineUnavailable, "There is no engine.")
+	}})
+	s.computer = &client.Client{BaseURL: "http://127.0.0.1:1", Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("nobody answers")
+	}}
+	f.Fuzz(func(t *testing.T, n int, args string) {
+		tool := s.tools[uint(n)%uint(len(s.tools))]
+		result, err := s.handler(tool)(t.Context(), &mcp.CallToolRequest{
+			Params: &mcp.CallToolParamsRaw{Name: tool.Name, Arguments: json.RawMessage(args)},
+		})
+		if err != nil || len(result.Content) == 0 {
+			t.Fatalf("%s %s: %+v, %v", tool.Name, args, result, err)
+		}
+		if !result.IsError {
+			return
+		}
+		e, ok := result.StructuredContent.(*api.Error)
+		text := result.Content[0].(*mcp.TextContent).Text
+		if !ok || e.Message == "" || text != e.Error() || !utf8.ValidString(text) ||
+			!slices.ContainsFunc(api.Codes, func(c api.CodeInfo) bool { return c.Code == e.Code }) || e.Code == api.CodeInternal {
+			t.Errorf("%s %s: %+v", tool.Name, args, result.StructuredContent)
 		}
 	})
 }
