@@ -2,54 +2,61 @@ package encode
 
 import (
 	"image"
+	"slices"
 
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
 )
 
 const cellSize = frame.CellSize
 
-// grid has a mark for each cell of a screen.
+// grid has a mark for each cell of an area. A small change must not cost a look at
+// each cell of the screen.
 type grid struct {
-	cols, rows int
-	marks      []bool
+	area  image.Rectangle // in cells
+	marks []bool
 }
 
-func (g *grid) resize(cols, rows int) {
-	g.cols, g.rows = cols, rows
-	if cap(g.marks) < cols*rows {
-		g.marks = make([]bool, cols*rows)
-	}
-	g.marks = g.marks[:cols*rows]
+// resize fits the grid to an area and takes the marks away.
+func (g *grid) resize(area image.Rectangle) {
+	g.area = area
+	n := area.Dx() * area.Dy()
+	g.marks = slices.Grow(g.marks[:0], n)[:n]
+	clear(g.marks)
 }
 
+// load fits the grid to a set and marks the set's cells.
 func (g *grid) load(set *frame.CellSet) {
-	g.resize(set.Size())
-	for cy := range g.rows {
-		for cx := range g.cols {
-			g.set(cx, cy, set.Has(cx, cy))
+	b := set.Bounds()
+	g.resize(image.Rect(b.Min.X/cellSize, b.Min.Y/cellSize, (b.Max.X+cellSize-1)/cellSize, (b.Max.Y+cellSize-1)/cellSize))
+	for cy := g.area.Min.Y; cy < g.area.Max.Y; cy++ {
+		row := g.row(cy)
+		for x := range row {
+			row[x] = set.Has(g.area.Min.X+x, cy)
 		}
 	}
 }
 
-// bounds returns the rectangle of cells around the marked ones, and their number.
-func (g *grid) bounds() (r image.Rectangle, n int) {
-	for cy := range g.rows {
-		g.runs(cy, 0, func(x0, x1 int) {
-			r = r.Union(image.Rect(x0, cy, x1, cy+1))
-			n += x1 - x0
-		})
+// count returns how many cells are marked.
+func (g *grid) count() int {
+	n := 0
+	for _, m := range g.marks {
+		if m {
+			n++
+		}
 	}
-	return r, n
+	return n
 }
 
-func (g *grid) has(cx, cy int) bool         { return g.marks[cy*g.cols+cx] }
-func (g *grid) set(cx, cy int, marked bool) { g.marks[cy*g.cols+cx] = marked }
-func (g *grid) row(cy int) []bool           { return g.marks[cy*g.cols:][:g.cols] }
+// row returns the marks of row cy, the first of column area.Min.X.
+func (g *grid) row(cy int) []bool {
+	w := g.area.Dx()
+	return g.marks[(cy-g.area.Min.Y)*w:][:w]
+}
 
 // runs calls f for each run of marked cells in row cy. Runs with at most gap
 // cells between them count as one.
 func (g *grid) runs(cy, gap int, f func(x0, x1 int)) {
-	row := g.row(cy)
+	row, left := g.row(cy), g.area.Min.X
 	for x := 0; x < len(row); x++ {
 		if !row[x] {
 			continue
@@ -60,7 +67,7 @@ func (g *grid) runs(cy, gap int, f func(x0, x1 int)) {
 				end = i + 1
 			}
 		}
-		f(x, end)
+		f(left+x, left+end)
 		x = end
 	}
 }
@@ -77,10 +84,10 @@ type run struct{ x0, x1, y0 int }
 // each marked cell once: runs in a row, joined with equal runs below.
 func (c *coverer) rects(dst []image.Rectangle, g *grid, gap int) []image.Rectangle {
 	c.above = c.above[:0]
-	for cy := range g.rows + 1 {
+	for cy := g.area.Min.Y; cy <= g.area.Max.Y; cy++ {
 		c.below = c.below[:0]
 		i := 0
-		if cy < g.rows {
+		if cy < g.area.Max.Y {
 			g.runs(cy, gap, func(x0, x1 int) {
 				for i < len(c.above) && c.above[i].x0 < x0 {
 					i++

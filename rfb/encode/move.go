@@ -25,7 +25,7 @@ const (
 // dirty has the cells in which the pictures differ; those that a copy makes right
 // are removed.
 func (m *mover) find(copies []Copy, was, is picture, dirty *grid) []Copy {
-	area, n := dirty.bounds()
+	n := dirty.count()
 	if n < minMoved {
 		return copies
 	}
@@ -37,30 +37,32 @@ func (m *mover) find(copies []Copy, was, is picture, dirty *grid) []Copy {
 		if n < minVotes {
 			break
 		}
-		copies = m.follow(copies, was, is, dirty, area, move)
+		copies = m.follow(copies, was, is, dirty, move)
 	}
 	return copies
 }
 
 // follow appends the copies of one move. What is now at a point p was at p less
 // move.
-func (m *mover) follow(copies []Copy, was, is picture, dirty *grid, area image.Rectangle, move image.Point) []Copy {
-	m.match.resize(dirty.cols, dirty.rows)
-	clear(m.match.marks)
+func (m *mover) follow(copies []Copy, was, is picture, dirty *grid, move image.Point) []Copy {
+	area := dirty.area
+	m.match.resize(area)
 	for cy := area.Min.Y; cy < area.Max.Y; cy++ {
-		for cx := area.Min.X; cx < area.Max.X; cx++ {
-			m.match.set(cx, cy, moved(was, is, cellRect(cx, cy, cx+1, cy+1).Intersect(is.bounds()), move))
+		row := m.match.row(cy)
+		for x := range row {
+			cell := cellRect(area.Min.X+x, cy, area.Min.X+x+1, cy+1)
+			row[x] = moved(was, is, cell.Intersect(is.bounds()), move)
 		}
 	}
 	first := len(copies)
 	for range maxCopies {
-		m.best.load(dirty, area)
+		m.best.load(dirty)
 		cells, saved := m.best.find(&m.match)
 		if saved < minSaved {
 			break
 		}
 		for cy := cells.Min.Y; cy < cells.Max.Y; cy++ {
-			clear(m.match.row(cy)[cells.Min.X:cells.Max.X])
+			clear(m.match.row(cy)[cells.Min.X-area.Min.X : cells.Max.X-area.Min.X])
 		}
 		r := cellRect(cells.Min.X, cells.Min.Y, cells.Max.X, cells.Max.Y).Intersect(is.bounds())
 		// The largest copy comes first and may have overwritten what this one needs.
@@ -71,13 +73,23 @@ func (m *mover) follow(copies []Copy, was, is picture, dirty *grid, area image.R
 		c.Src = c.Dst.Min.Sub(move)
 		c.apply(was.pix, was.width)
 		copies = append(copies, c)
-		eachCell(c.Dst, func(cx, cy int) {
-			if dirty.has(cx, cy) && (image.Pt(cx, cy).In(cells) || equalCell(was, is, cx, cy)) {
-				dirty.set(cx, cy, false)
-			}
-		})
+		dirty.clearRight(was, is, c.Dst)
 	}
 	return copies
+}
+
+// clearRight takes away the marks of cells that r touches and that have become
+// equal.
+func (g *grid) clearRight(was, is picture, r image.Rectangle) {
+	eachCell(r, func(cx, cy int) {
+		if !image.Pt(cx, cy).In(g.area) {
+			return
+		}
+		mark := &g.row(cy)[cx-g.area.Min.X]
+		if *mark && (cellRect(cx, cy, cx+1, cy+1).In(r) || equalCell(was, is, cx, cy)) {
+			*mark = false
+		}
+	})
 }
 
 // moved reports whether the pixels of r were away by move before.
@@ -122,14 +134,14 @@ type bestRect struct {
 }
 
 // load notes which cells a rectangle saves.
-func (b *bestRect) load(dirty *grid, area image.Rectangle) {
-	b.area = area
-	w := area.Dx() + 1
-	b.sums = append(b.sums[:0], make([]int32, w*(area.Dy()+1))...)
-	for y := range area.Dy() {
+func (b *bestRect) load(dirty *grid) {
+	b.area = dirty.area
+	w := b.area.Dx() + 1
+	b.sums = append(b.sums[:0], make([]int32, w*(b.area.Dy()+1))...)
+	for y := range b.area.Dy() {
 		sum := int32(0)
-		for x := range area.Dx() {
-			if dirty.has(area.Min.X+x, area.Min.Y+y) {
+		for x, marked := range dirty.row(b.area.Min.Y + y) {
+			if marked {
 				sum++
 			}
 			b.sums[(y+1)*w+x+1] = b.sums[y*w+x+1] + sum
@@ -148,8 +160,7 @@ func (b *bestRect) find(match *grid) (best image.Rectangle, most int) {
 	w := b.area.Dx()
 	b.heights = append(b.heights[:0], make([]int, w+1)...)
 	for y := range b.area.Dy() {
-		row := match.row(b.area.Min.Y + y)[b.area.Min.X:b.area.Max.X]
-		for x, ok := range row {
+		for x, ok := range match.row(b.area.Min.Y + y) {
 			if ok {
 				b.heights[x]++
 			} else {

@@ -36,10 +36,11 @@ func (p *pieces) collect(pic picture, cells *grid, n int) {
 	clear(p.hashes[:])
 	p.every = min(max(n/enoughPieces, 1), cellSize)
 	skip := n/maxPieces + 1
-	for cy := range cells.rows {
-		for cx := range cells.cols {
+	for cy := cells.area.Min.Y; cy < cells.area.Max.Y; cy++ {
+		for i, marked := range cells.row(cy) {
+			cx := cells.area.Min.X + i
 			x, y := cx*cellSize, cy*cellSize+cx*3%cellSize
-			if !cells.has(cx, cy) || (cx+cy)%skip != 0 || x+pieceWidth > pic.width || y >= pic.height {
+			if !marked || (cx+cy)%skip != 0 || x+pieceWidth > pic.width || y >= pic.height {
 				continue
 			}
 			row := pic.row(y, x, x+pieceWidth)
@@ -61,7 +62,7 @@ func (p *pieces) collect(pic picture, cells *grid, n int) {
 // locate looks the pieces up everywhere in the marked cells of another picture.
 // Those that are found in one place vote for the way that they have come.
 func (p *pieces) locate(was picture, cells *grid, v *votes) {
-	for cy := range cells.rows {
+	for cy := cells.area.Min.Y; cy < cells.area.Max.Y; cy++ {
 		cells.runs(cy, maxGap, func(c0, c1 int) {
 			x0, x1 := c0*cellSize, min(c1*cellSize, was.width)
 			if x1-x0 < pieceWidth {

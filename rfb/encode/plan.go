@@ -72,10 +72,11 @@ func (p *Planner) Cover(set *frame.CellSet) []image.Rectangle {
 // dropEqual removes the cells that are equal in both pictures: those that a copy
 // made right.
 func (p *Planner) dropEqual(was, is picture) {
-	for cy := range p.cells.rows {
-		for cx := range p.cells.cols {
-			if p.cells.has(cx, cy) && equalCell(was, is, cx, cy) {
-				p.cells.set(cx, cy, false)
+	area := p.cells.area
+	for cy := area.Min.Y; cy < area.Max.Y; cy++ {
+		for x, marked := range p.cells.row(cy) {
+			if marked && equalCell(was, is, area.Min.X+x, cy) {
+				p.cells.row(cy)[x] = false
 			}
 		}
 	}
