@@ -206,26 +206,37 @@ func (d *Device) begin(ctx context.Context) (s *stance, end func(), err error) {
 // bind makes sure that the first n keysyms are on the keyboard: as many as one change
 // of the key map can do, and at least one. base asks for places without modifier.
 func (s *stance) bind(ctx context.Context, syms []uint32, base bool) (n int, err error) {
-	n, missing, slots := s.d.spares.plan(s.l, syms, base, &s.down)
+	spares := &s.d.spares
+	n, missing, slots := spares.plan(s.l, syms, base, &s.down)
+	if last := lastPending(slots); !last.IsZero() {
+		if err := s.d.waitTaken(ctx, last); err != nil {
+			return 0, err
+		}
+		spares.taken()
+		// The map may be another by now, and what is sent must not bring back the old.
+		if err := s.d.step(s.readLayout); err != nil {
+			return 0, err
+		}
+		n, missing, slots = spares.plan(s.l, syms, base, &s.down)
+	}
 	if n == 0 {
 		return 0, fmt.Errorf("the keyboard has no spare key for %s", keysym.Name(syms[0]))
 	}
 	if len(missing) == 0 {
 		return n, nil
 	}
-	if last := lastPending(slots); !last.IsZero() {
-		if err := s.d.waitTaken(ctx, last); err != nil {
-			return 0, err
-		}
-		s.d.spares.taken()
-	}
 	err = s.d.step(func() error {
-		if err := s.d.keyboard.Bind(s.d.spares.bindings(slots, missing), s.l.keymap.Min, s.l.keymap.Max); err != nil {
+		if err := s.d.keyboard.Bind(s.l.keymap, spares.bindings(slots, missing)); err != nil {
 			return err
 		}
 		return s.readLayout()
 	})
 	if err != nil {
+		return 0, err
+	}
+	// Chromium asks for the new map when it is told of it, but reads keys that come
+	// before the answer by the old one.
+	if err := s.d.waitTaken(ctx, time.Now()); err != nil {
 		return 0, err
 	}
 	for _, sym := range missing {

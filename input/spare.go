@@ -15,9 +15,9 @@ import (
 // the key map. A character stays where it is until its place is needed, least recently
 // used first.
 //
-// Programs are told of a change before they see events of the changed keys, so a new
-// character cannot be missed. But they read the new map when they get round to it: a
-// place may only be used again once they have taken the events of its old character.
+// Programs are told of a change, and read the new map when they get round to it. So a
+// place is only used again once they have taken the events of its old character, and
+// only struck once they have taken the change.
 type spares struct {
 	slots []*slot
 	kind  byte // type of a spare key in the key map

@@ -153,7 +153,8 @@ type Key struct {
 	Groups    int
 	Width     int // levels per group in Syms
 	Syms      []uint32
-	types     [4]byte
+	types     [4]byte // by group, index into Keymap.Types
+	info      byte    // number of groups, and what stands for those above
 }
 
 // Empty reports whether the key stands for nothing.
@@ -227,6 +228,7 @@ func parseKeymap(b []byte) (*Keymap, error) {
 		head := r.take(8)
 		key := &m.Keys[(int(b[17])+i)&0xff]
 		copy(key.types[:], head)
+		key.info = head[4]
 		key.Groups, key.Width = min(int(head[4]&0x0f), 4), int(head[5])
 		syms := r.take(4 * int(binary.LittleEndian.Uint16(head[6:])))
 		for len(syms) > 0 {
@@ -270,44 +272,40 @@ type Binding struct {
 	Syms    []uint32 // one for each level of the type
 }
 
-// Bind changes what keys stand for. Every program is told by the X server, before
-// any event of these keys. min and max are the lowest and highest keycode of the map.
-func (k *Keyboard) Bind(bindings []Binding, min, max byte) error {
-	for _, run := range runs(bindings) {
-		b := k.request(xkbSetMap, 36)
-		xgb.Put16(b[6:], xkbKeySyms)
-		b[10], b[11] = min, max
-		total := 0
-		b[14], b[15] = run[0].Keycode, byte(len(run))
-		for _, key := range run {
-			head := [8]byte{0: key.Type, 4: 1, 5: byte(len(key.Syms))} // one group, any other wraps to it
-			xgb.Put16(head[6:], uint16(len(key.Syms)))
-			b = append(b, head[:]...)
-			for _, sym := range key.Syms {
-				b = binary.LittleEndian.AppendUint32(b, sym)
-			}
-			total += len(key.Syms)
-		}
-		xgb.Put16(b[16:], uint16(total))
-		xgb.Put16(b[2:], uint16(len(b)/4))
-		cookie := k.c.x.NewCookie(true, false)
-		k.c.x.NewRequest(b, cookie)
-		if err := cookie.Check(); err != nil {
-			return failed("change the key map", err)
-		}
+// Bind changes what keys stand for and leaves the others of m, the map in force, as
+// they are. Every program is told by the X server, before any event of these keys.
+//
+// One request names a range of keys, so those in between are sent again. With a
+// request for each gap programs would be told more than once, and a window manager
+// grabs all its keys anew every time: fluxbox takes about 20 ms.
+func (k *Keyboard) Bind(m *Keymap, bindings []Binding) error {
+	if len(bindings) == 0 {
+		return nil
 	}
-	return nil
-}
-
-// runs cuts bindings, which are sorted by keycode, where keycodes are left out: a
-// request names a range.
-func runs(bindings []Binding) [][]Binding {
-	var all [][]Binding
-	for i, start := 1, 0; i <= len(bindings); i++ {
-		if i == len(bindings) || bindings[i].Keycode != bindings[i-1].Keycode+1 {
-			all = append(all, bindings[start:i])
-			start = i
-		}
+	keys := m.Keys // a copy
+	first, last := bindings[0].Keycode, bindings[0].Keycode
+	for _, b := range bindings {
+		const oneGroup = 1 // which stands for all others too
+		keys[b.Keycode] = Key{Width: len(b.Syms), Syms: b.Syms, types: [4]byte{b.Type}, info: oneGroup}
+		first, last = min(first, b.Keycode), max(last, b.Keycode)
 	}
-	return all
+	b := k.request(xkbSetMap, 36)
+	xgb.Put16(b[6:], xkbKeySyms)
+	b[10], b[11] = m.Min, m.Max
+	b[14], b[15] = first, last-first+1
+	total := 0
+	for _, key := range keys[first : int(last)+1] {
+		b = append(b, key.types[:]...)
+		b = append(b, key.info, byte(key.Width))
+		b = binary.LittleEndian.AppendUint16(b, uint16(len(key.Syms)))
+		for _, sym := range key.Syms {
+			b = binary.LittleEndian.AppendUint32(b, sym)
+		}
+		total += len(key.Syms)
+	}
+	xgb.Put16(b[16:], uint16(total))
+	xgb.Put16(b[2:], uint16(len(b)/4))
+	cookie := k.c.x.NewCookie(true, false)
+	k.c.x.NewRequest(b, cookie)
+	return failed("change the key map", cookie.Check())
 }

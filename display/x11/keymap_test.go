@@ -47,7 +47,7 @@ func TestBind(t *testing.T) {
 	bindings := []Binding{
 		{8, twoLevels, []uint32{0x0100ac00, 0x0101f600}}, {93, twoLevels, []uint32{0xc9, 0xe9}}, {97, twoLevels, []uint32{'x', 0}},
 	}
-	if err := k.Bind(bindings, m.Min, m.Max); err != nil {
+	if err := k.Bind(m, bindings); err != nil {
 		t.Fatal(err)
 	}
 	changed, err := k.Map()
@@ -65,7 +65,7 @@ func TestBind(t *testing.T) {
 			t.Errorf("key %d is %#x, want %#x", code, got, want)
 		}
 	}
-	if err := k.Bind([]Binding{{8, 200, []uint32{'x'}}}, m.Min, m.Max); err == nil {
+	if err := k.Bind(m, []Binding{{8, 200, []uint32{'x'}}}); err == nil {
 		t.Error("a type that does not exist was accepted")
 	}
 }

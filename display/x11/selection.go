@@ -153,13 +153,22 @@ func (s *Selection) Changed() (serial uint64, next <-chan struct{}) {
 }
 
 // Set makes this the owner, with a text that Run hands out until another program
-// becomes the owner.
+// becomes the owner. Changed has counted it when Set returns.
 func (s *Selection) Set(text string) error {
 	s.mu.Lock()
 	s.text = text
+	next := s.changed
 	s.mu.Unlock()
 	xproto.SetSelectionOwner(s.c.x, s.window, s.atoms.selection, xproto.TimeCurrentTime)
-	return s.c.Sync()
+	if err := s.c.Sync(); err != nil {
+		return err
+	}
+	select {
+	case <-next: // which the X server sent before it answered
+		return nil
+	case <-s.c.done:
+		return ErrClosed
+	}
 }
 
 // Get returns the selection's text, "" when it has no owner. It waits for the owner as long
