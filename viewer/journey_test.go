@@ -209,6 +209,28 @@ func TestClipboard(t *testing.T) {
 	}
 }
 
+// A phone's keyboard names no keys: its text gets to the screen by way of a field.
+func TestTypingOnAPhone(t *testing.T) {
+	c := newRFBComputer(Session{ID: "a", Title: "task", Screen: 3})
+	s := serve(t, c)
+	b := startBrowser(t)
+	b.Touch()
+	b.visit(s, "/#key="+testKey+"&screen=3")
+	b.entered()
+	if browsertest.Eval[bool](b.Tab, "document.querySelector('#type').checkVisibility()") {
+		t.Error("typing is offered on a locked screen")
+	}
+	b.unlock()
+	b.Click("#type")
+	b.Until("document.activeElement.id === 'typing'")
+	b.Insert("é€")
+	b.Press("Enter", "Enter", 0)
+	b.Save("typing")
+	wantTyped(t, c.lastSeat(), "key 0xe9 true", "key 0xe9 false", "key 0x10020ac true", "key 0x10020ac false", "key 0xff0d true", "key 0xff0d false")
+	b.Click("#lock")
+	b.Until("!document.querySelector('#typing').checkVisibility()")
+}
+
 func TestWhoIsReplacedIsTold(t *testing.T) {
 	c := newRFBComputer(Session{ID: "a", Title: "task", Screen: 3})
 	s := serve(t, c)

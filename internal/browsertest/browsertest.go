@@ -203,6 +203,13 @@ func resize(width, height int64) chromedp.Action[chromedp.Void] {
 	return send(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1})
 }
 
+// Touch makes the page believe that it is on a touch screen.
+func (b *Tab) Touch() {
+	b.t.Helper()
+	b.do(send(emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true}),
+		send(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 360, Height: 740, DeviceScaleFactor: 2, Mobile: true}))
+}
+
 // Colours chooses the colour scheme, light or dark.
 func (b *Tab) Colours(scheme string) {
 	b.t.Helper()
