@@ -17,7 +17,7 @@ import (
 // ripgrep searches with rg. It reads rg's own form of results (--json), which holds
 // names and lines of any bytes.
 func (s *searcher) ripgrep(ctx context.Context, rg string, r api.SearchFilesRequest) error {
-	args := []string{"--no-config", "--no-messages", "--sort=path"}
+	args := []string{"--no-config", "--no-messages", "--crlf", "--sort=path"}
 	if r.Glob != "" {
 		args = append(args, "--glob="+r.Glob)
 	}
