@@ -277,7 +277,7 @@ func TestInfo(t *testing.T) {
 	for list, want := range map[string][]int32{
 		"TigerVNC": {7, 1, 50, 21, 16, 5, 2, 0, -314, 0x574d5664, -239, -240, 0x574d5666}, "RealVNC": {24, 22, 16},
 		"macOS Screen Sharing": {1011, 1002, 6, 16, 0, -239, 1105, 1100}, "gtk-vnc": {-257, 7, 16, 5, 2, 1, 0, 0x574d5669},
-		"libvncclient": {1, 7, 5, 6, 16, 17, 9, 4, 2, -240, -239, -232, -224}, "VNC viewer": {0},
+		"libvncclient": {7, 16, 5, 1, 0, -254, -131072, -308, -224, -131071}, "VNC viewer": {0},
 	} {
 		client, conn := connectConn(t, rfb.Config{Screen: c.screen}, want...)
 		pixels(t, client, false)

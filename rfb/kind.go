@@ -5,8 +5,7 @@ import "github.com/falleng0d/computer-use-mcp/rfb/encode"
 // viewerKind collects the numbers by which viewers give themselves away.
 type viewerKind struct {
 	tightPNG, vmwareCursor, vmwarePosition bool
-	realVNC, apple, wmvi, pointerPos       bool
-	ultra                                  bool
+	realVNC, apple, wmvi, libvncclient     bool
 }
 
 // note looks at one number of a viewer's SetEncodings.
@@ -24,10 +23,8 @@ func (k *viewerKind) note(e encode.Encoding) {
 		k.apple = true
 	case e == 0x574d5669:
 		k.wmvi = true
-	case e == -232:
-		k.pointerPos = true
-	case e == 9 || e == 10 || e == 11: // Ultra, Ultra2, ZlibHex
-		k.ultra = true
+	case e >= -0x20000 && e <= -0x1fffd: // KeyboardLedState to ServerIdentity
+		k.libvncclient = true
 	}
 }
 
@@ -44,7 +41,7 @@ func (k viewerKind) String() string {
 		return "TigerVNC"
 	case k.tightPNG && k.vmwareCursor:
 		return "noVNC"
-	case k.pointerPos && k.ultra:
+	case k.libvncclient:
 		return "libvncclient"
 	}
 	return "VNC viewer"

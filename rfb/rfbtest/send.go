@@ -37,8 +37,9 @@ const (
 	ExtendedClipboard   int32 = -0x3f5e1a32
 )
 
-// NoVNC is the list of noVNC 1.7.0, in its order.
-var NoVNC = []int32{CopyRect, Tight, -260, ZRLE, 21, Hextile, 2, Zlib, Raw, Quality0 + 6, Compression0 + 2,
+// NoVNC is what noVNC 1.7.0 lists in Chromium, in its order. 50, -260, 21, 2 and -309
+// are encodings that no server need have.
+var NoVNC = []int32{CopyRect, 50, Tight, -260, ZRLE, 21, Hextile, 2, Zlib, Raw, Quality0 + 6, Compression0 + 2,
 	DesktopSize, LastRect, QEMUKeys, QEMULEDs, ExtendedDesktopSize, -309, FenceSupport, ContinuousUpdates,
 	DesktopName, ExtendedClipboard, ExtendedButtons, VMwareCursor, RichCursor}
 
