@@ -3,6 +3,7 @@ package display
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/capture"
@@ -11,13 +12,15 @@ import (
 	"github.com/falleng0d/computer-use-mcp/input"
 )
 
-// connections are a screen's three connections to one X server and what works on
+// connections are a screen's four connections to one X server and what works on
 // them. They end together, as one unit of the screen's group.
 type connections struct {
-	windows *x11.Conn
-	input   *x11.Conn
-	device  *input.Device // on the connection input
-	pump    *capture.Pump // on a connection of its own
+	windows   *x11.Conn
+	input     *x11.Conn
+	selection *x11.Conn
+	device    *input.Device    // on the connection input
+	clipboard *input.Clipboard // on the connection selection
+	pump      *capture.Pump    // on a connection of its own
 
 	ended bool // guarded by Screen.mu
 
@@ -69,6 +72,12 @@ func (c *connections) setUp(ctx context.Context, s *Screen) (err error) {
 	if c.device, err = input.New(c.input, func(x, y int) { c.pump.PointerMoved(x, y) }); err != nil {
 		return err
 	}
+	if c.selection, err = s.dial(ctx); err != nil {
+		return err
+	}
+	if c.clipboard, err = input.NewClipboard(c.selection, "CLIPBOARD"); err != nil {
+		return err
+	}
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return err
@@ -94,10 +103,14 @@ func (s *Screen) dial(ctx context.Context) (*x11.Conn, error) {
 // run captures the screen until ctx ends or one of the connections does.
 func (c *connections) run(ctx context.Context, s *Screen) {
 	defer close(c.done)
+	var clipboard sync.WaitGroup
+	clipboard.Go(func() { c.clipboard.Run(ctx) })
+	defer clipboard.Wait()
 	go func() {
 		select {
 		case <-c.windows.Done():
 		case <-c.input.Done():
+		case <-c.selection.Done():
 		case <-ctx.Done():
 		}
 		c.cancel(errLost)
@@ -106,6 +119,7 @@ func (c *connections) run(ctx context.Context, s *Screen) {
 	c.cancel(err)
 	c.err = context.Cause(ctx)
 	s.clearConnections(c)
+	c.selection.Close()
 	c.input.Close()
 	c.windows.Close()
 }

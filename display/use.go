@@ -54,7 +54,19 @@ func (s *Screen) down() error {
 	return fmt.Errorf("screen %d: %w: %w", s.number, ErrScreenDown, s.err)
 }
 
-// Input returns the screen's keyboard, pointer and clipboard. It does not wait. A
+// Clipboard returns the clipboard of the screen's programs. What is said of Input holds
+// for it too.
+func (s *Screen) Clipboard() (*input.Clipboard, error) {
+	s.mu.Lock()
+	conns := s.conns
+	s.mu.Unlock()
+	if conns == nil {
+		return nil, s.down()
+	}
+	return conns.clipboard, nil
+}
+
+// Input returns the screen's keyboard and pointer. It does not wait. A
 // new X server has a new Device and calls on the old one fail ([x11.ErrClosed]), so
 // do not keep it.
 func (s *Screen) Input() (*input.Device, error) {
