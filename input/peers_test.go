@@ -94,6 +94,7 @@ func focus(t testing.TB, s *xvfbtest.Server, title string) {
 type terminal struct {
 	t     testing.TB
 	bytes *os.File
+	pid   int
 }
 
 // openTerminal starts an xterm and gives it the keys. Options are such as "-xrm", "...".
@@ -113,7 +114,7 @@ func openTerminal(t testing.TB, s *xvfbtest.Server, options ...string) *terminal
 	cmd := s.Command("xterm", append(args, "-e", "sh", "-c", `stty raw -echo; printf . >"$0"; exec cat >"$0"`, fifo)...)
 	cmd.Env = append(cmd.Env, "LC_ALL=C.UTF-8", "XMODIFIERS=@im=none")
 	start(t, cmd)
-	term := &terminal{t, pipe}
+	term := &terminal{t, pipe, cmd.Process.Pid}
 	if got := term.read(1); got != "." {
 		t.Fatalf("the terminal said %q", got)
 	}
@@ -157,6 +158,7 @@ func difference(want, got string) string {
 type field struct {
 	t    testing.TB
 	text chan string
+	pid  int
 }
 
 // openField starts the dialogue and gives it the keys.
@@ -170,7 +172,7 @@ func openField(t testing.TB, s *xvfbtest.Server) *field {
 		t.Fatal(err)
 	}
 	start(t, cmd)
-	f := &field{t, make(chan string, 1)}
+	f := &field{t, make(chan string, 1), cmd.Process.Pid}
 	go func() {
 		text, _ := io.ReadAll(out)
 		f.text <- string(text)

@@ -13,22 +13,21 @@ import (
 )
 
 const (
-	// takenTimeout bounds the wait for a program to take its keys.
-	takenTimeout = 5 * time.Second
-	// unknownWait is how long a program of which nothing can be learnt is given.
-	unknownWait = 500 * time.Millisecond
-	// lookAgain is the time between two looks at a program that cannot answer.
+	// answerTimeout bounds the wait for a program that answers.
+	answerTimeout = 5 * time.Second
+	// unknownWait is how long a program is given of which nothing can be learnt: it
+	// does not answer, and is always busy or cannot be looked at.
+	unknownWait = time.Second
+	// lookAgain is the time between two looks at a program that does not answer.
 	lookAgain = 2 * time.Millisecond
 )
 
-var errNotTaken = errors.New("the focused window took no keys for 5 s")
+var errNoAnswer = errors.New("the focused window did not answer for 5 s")
 
 // waitTaken returns when the focused program has taken all keys so far, the last of
 // which was struck at last. It asks the program, or sees it asleep, or at least gives
 // it time.
 func (d *Device) waitTaken(ctx context.Context, last time.Time) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, takenTimeout, errNotTaken)
-	defer cancel()
 	var f *x11.Focus
 	pid := 0
 	err := d.step(func() (err error) {
@@ -60,6 +59,8 @@ func (d *Device) waitAnswer(ctx context.Context, f *x11.Focus) error {
 		return err
 	}
 	defer end()
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
+	defer cancel()
 	select {
 	case <-answered:
 		return nil
@@ -71,33 +72,26 @@ func (d *Device) waitAnswer(ctx context.Context, f *x11.Focus) error {
 }
 
 // waitAsleep returns when a process has slept during a whole round trip of the X
-// server. Then it waits for events and has none before it; had it waited for a reply,
-// that would have woken it. After a process that cannot be looked at it returns at
-// otherwise.
+// server, or else at a given time. A program that sleeps waits for events and has none
+// before it: had it waited for a reply, that would have woken it.
 func (d *Device) waitAsleep(ctx context.Context, pid int, otherwise time.Time) error {
 	var before rest
-	for {
+	for time.Now().Before(otherwise) {
 		if err := d.Sync(); err != nil {
 			return err
 		}
-		now, known := restOf(pid)
-		if known && now.asleep && now == before {
+		now := restOf(pid)
+		if now.asleep && now == before {
 			return nil
 		}
 		before = now
-		pause := lookAgain
-		if !known {
-			pause = time.Until(otherwise)
-		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(lookAgain):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if !known {
-			return nil
-		}
 	}
+	return nil
 }
 
 // rest tells whether a process sleeps, and if it is still the same sleep.
@@ -106,18 +100,17 @@ type rest struct {
 	wakes  int  // how often they have been switched to
 }
 
-// restOf looks at a process. It reports false when there is none such.
-func restOf(pid int) (r rest, ok bool) {
+// restOf looks at a process. One that cannot be looked at is not known to sleep.
+func restOf(pid int) rest {
 	threads, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "status"))
 	if err != nil || len(threads) == 0 {
-		return rest{}, false
+		return rest{}
 	}
-	r.asleep = true
-	counts := 0
+	r, counts := rest{asleep: true}, 0
 	for _, path := range threads {
 		status, err := os.ReadFile(path)
 		if err != nil {
-			return rest{}, false
+			return rest{}
 		}
 		for line := range strings.Lines(string(status)) {
 			key, value, _ := strings.Cut(line, ":")
@@ -128,12 +121,15 @@ func restOf(pid int) (r rest, ok bool) {
 			case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
 				n, err := strconv.Atoi(value)
 				if err != nil {
-					return rest{}, false
+					return rest{}
 				}
 				r.wakes += n
 				counts++
 			}
 		}
 	}
-	return r, counts == 2*len(threads)
+	if counts != 2*len(threads) {
+		return rest{}
+	}
+	return r
 }
