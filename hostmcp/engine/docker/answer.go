@@ -18,7 +18,7 @@ import (
 
 // awaitAnswer waits until the daemon of a running container answers.
 func (c *call) awaitAnswer(ctx context.Context, f *found) (*engine.Endpoint, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.limits.answer)
 	defer cancel()
 	endpoint, err := c.endpoint(ctx, f)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *call) awaitAnswer(ctx context.Context, f *found) (*engine.Endpoint, err
 			return nil, api.Errorf(api.CodeComputerMismatch, "The daemon of the container %s does not have the identity that the container was made with: %v", c.cfg.Name, err).
 				WithFix("Ask the user to run `docker rm --force %s`, then call start_computer again. Files in home stay.", c.cfg.Name)
 		}
-		now, lookErr := c.inspect(ctx)
+		now, lookErr := c.inspect(ctx, c.cfg.Name)
 		switch {
 		case ctx.Err() != nil: // told below
 		case lookErr != nil:
@@ -49,7 +49,7 @@ func (c *call) awaitAnswer(ctx context.Context, f *found) (*engine.Endpoint, err
 				WithFix("The whole log: `docker logs %s`.", c.cfg.Name)
 		}
 		if sleep(ctx, pollEvery) != nil {
-			return nil, unavailable("The container %s is running, but its daemon did not answer within %v: %v%s", c.cfg.Name, answerTimeout, err, c.lastLines(context.WithoutCancel(ctx))).
+			return nil, unavailable("The container %s is running, but its daemon did not answer within %v: %v%s", c.cfg.Name, c.limits.answer, err, c.lastLines(context.WithoutCancel(ctx))).
 				WithFix("Ask the user to run `docker restart %s`, then call start_computer again.", c.cfg.Name).WithRetry()
 		}
 	}
@@ -57,7 +57,17 @@ func (c *call) awaitAnswer(ctx context.Context, f *found) (*engine.Endpoint, err
 
 // endpoint returns how the daemon of a running container is reached.
 func (c *call) endpoint(ctx context.Context, f *found) (*engine.Endpoint, error) {
-	port := f.hostPort(spec{portBase: f.portBase}.apiPort())
+	published := f
+	if f.isOffline() {
+		relay, err := c.inspect(ctx, c.relayName())
+		if err != nil {
+			return nil, err
+		}
+		if relay != nil {
+			published = relay
+		}
+	}
+	port := published.hostPort(f.spec().apiPort())
 	if port == 0 {
 		return nil, unavailable("The container %s is running, but the port of its daemon is not published.", c.cfg.Name).
 			WithFix("Ask the user to run `docker rm --force %s`, then call start_computer again. Files in home stay.", c.cfg.Name)
@@ -87,7 +97,7 @@ func (f *found) hostPort(port int) int {
 // probe asks the daemon who it is. The call carries the identity that is expected, so
 // another computer refuses it; the home is learned from the answer.
 func (c *call) probe(ctx context.Context, e *engine.Endpoint) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.limits.probe)
 	defer cancel()
 	computer := e.Client()
 	defer computer.CloseIdle()
@@ -121,7 +131,7 @@ func (c *call) lastLines(ctx context.Context) string {
 
 // copyLog copies the last lines of the container's output, "all" or a number, to w.
 func (c *call) copyLog(ctx context.Context, name string, w io.Writer, tail string) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.limits.request)
 	defer cancel()
 	answer, err := c.docker.ContainerLogs(ctx, name, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Tail: tail})
 	if err != nil {

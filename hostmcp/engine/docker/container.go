@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/hex"
 	"io"
-	"net/netip"
 	"path"
 	"strconv"
 	"strings"
@@ -27,7 +26,14 @@ const (
 	labelProtocol = "computer-use.protocol"
 	labelComputer = "computer-use.computer-id"
 	labelPortBase = "computer-use.port-base"
-	labelNetwork  = "computer-use.network" // internet or offline
+	labelNetwork  = "computer-use.network"
+)
+
+// Values of labelNetwork.
+const (
+	networkInternet = "internet"
+	networkOffline  = "offline"
+	networkRelay    = "relay" // the container between an offline computer and this machine
 )
 
 // What the image promises; see the Dockerfile.
@@ -55,67 +61,82 @@ type found struct {
 	started  string // when it was last started, as the engine words it
 	computer string // the computer's id, empty when the container is not ours
 	portBase int
-	offline  bool
+	network  string          // of labelNetwork
 	imageRef string          // as it was named when the container was made
 	image    image           // as the container's labels know it; created is the container's own time
 	ports    network.PortMap // while it runs
+	networks map[string]bool // by name
 }
 
+// spec returns what the container was made with.
+func (f *found) spec() spec { return spec{portBase: f.portBase, offline: f.isOffline()} }
+
+func (f *found) isOffline() bool { return f.network == networkOffline }
+
 func (f *found) isRunning() bool { return f.state == container.StateRunning }
+
+// isChanging reports whether the engine is at work on the container.
+func (f *found) isChanging() bool {
+	return f.state == container.StateRemoving || f.state == container.StateRestarting
+}
 
 // neverRan reports whether the container has not been started with success.
 func (f *found) neverRan() bool {
 	return f.state == container.StateCreated && (f.started == "" || strings.HasPrefix(f.started, "0001-"))
 }
 
-// inspect returns the container of the computer's name, nil when there is none.
-func (c *call) inspect(ctx context.Context) (*found, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+// inspect returns the container of a name, nil when there is none.
+func (c *call) inspect(ctx context.Context, name string) (*found, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.limits.request)
 	defer cancel()
-	answer, err := c.docker.ContainerInspect(ctx, c.cfg.Name, client.ContainerInspectOptions{})
+	answer, err := c.docker.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
 	if cerrdefs.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, c.explain(ctx, "look at the container "+c.cfg.Name, err)
+		return nil, c.explain(ctx, "look at the container "+name, err)
 	}
 	box := answer.Container
-	f := &found{id: box.ID, image: image{id: box.Image}}
+	f := &found{id: box.ID, image: image{id: box.Image}, networks: map[string]bool{}}
 	f.image.created, _ = time.Parse(time.RFC3339Nano, box.Created)
 	if box.State != nil {
 		f.state, f.started = box.State.Status, box.State.StartedAt
 	}
 	if box.NetworkSettings != nil {
 		f.ports = box.NetworkSettings.Ports
+		for name := range box.NetworkSettings.Networks {
+			f.networks[name] = true
+		}
 	}
 	if box.Config != nil {
 		labels := box.Config.Labels
 		f.computer, f.imageRef = labels[labelComputer], box.Config.Image
 		f.image.version, f.image.protocol = labels[labelVersion], labels[labelProtocol]
 		f.portBase, _ = strconv.Atoi(labels[labelPortBase])
-		f.offline = labels[labelNetwork] == "offline"
+		f.network = labels[labelNetwork]
 	}
 	return f, nil
 }
 
-// create makes the container and puts its secrets in. That another process was faster
-// is no error.
+// create makes the container and puts its secrets in. It returns errOthers when another
+// process is making it, or removing the one before.
 func (c *call) create(ctx context.Context, s spec) error {
-	if s.offline {
-		return api.Errorf(api.CodeUnsupported, "A computer without a network cannot be made by the Docker engine yet.").
-			WithFix("Leave COMPUTER_USE_NETWORK out to accept one that reaches the internet.")
-	}
 	i, err := c.needImage(ctx)
 	if err != nil {
 		return err
 	}
+	if s.offline { // first, because the ports that may be taken are the relay's
+		if err := c.ensureRelay(ctx, s, i.id); err != nil {
+			return err
+		}
+	}
 	c.progress("Creating the container " + c.cfg.Name + ".")
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.limits.work)
 	defer cancel()
 	computer := newUUID()
 	made, err := c.docker.ContainerCreate(ctx, c.createOptions(s, i, computer))
 	if cerrdefs.IsConflict(err) {
-		return nil
+		return errOthers
 	}
 	if err != nil {
 		return c.explain(ctx, "create the container "+c.cfg.Name, err)
@@ -126,13 +147,13 @@ func (c *call) create(ctx context.Context, s spec) error {
 	// The token comes last: it is what says that a container is finished.
 	secrets := tarball(file{computerFile, computer}, file{path.Base(tokenFile), api.NewID()})
 	_, err = c.docker.CopyToContainer(ctx, made.ID, client.CopyToContainerOptions{DestinationPath: stateDir, Content: secrets})
-	if err != nil {
-		err = c.explain(ctx, "put the token into the container", err)
-		if undo := c.remove(context.WithoutCancel(ctx), &found{id: made.ID}); undo != nil {
-			c.log.Warn("remove a container that could not be finished", "error", undo)
-		}
+	if err == nil {
+		return nil
 	}
-	return err
+	if undo := c.remove(context.WithoutCancel(ctx), &found{id: made.ID}); undo != nil {
+		c.log.Warn("remove a container that could not be finished", "error", undo)
+	}
+	return c.explain(ctx, "put the token into the container "+c.cfg.Name, err)
 }
 
 // createOptions describes the container.
@@ -152,43 +173,37 @@ func (c *call) createOptions(s spec, i *image, computer string) client.Container
 			"--viewer-listen", "0.0.0.0:" + base, "--port-base", base,
 			"--network", s.network(), "--sandbox", "a container of Docker",
 		},
-		ExposedPorts: network.PortSet{},
 	}
 	if tz := timeZone(c.cfg.Getenv); tz != "" {
 		config.Env = []string{"TZ=" + tz}
 	}
 	limit := int64(pidsLimit)
 	host := &container.HostConfig{
-		PortBindings: network.PortMap{},
-		ShmSize:      sharedMemory,
-		Resources:    container.Resources{PidsLimit: &limit},
-		Mounts:       []mount.Mount{{Type: mount.TypeVolume, Source: c.volume(), Target: homeDir}},
+		ShmSize:   sharedMemory,
+		Resources: container.Resources{PidsLimit: &limit},
+		Mounts:    []mount.Mount{{Type: mount.TypeVolume, Source: c.volume(), Target: homeDir}},
 		// Raw packets, devices and more capabilities: sudo, apt and ping do without.
 		CapDrop: []string{"NET_RAW", "MKNOD", "SETPCAP"},
 	}
-	publish := func(port, hostPort int) {
-		inside, _ := network.PortFrom(uint16(port), network.TCP)
-		binding := network.PortBinding{HostIP: netip.MustParseAddr("127.0.0.1")}
-		if hostPort != 0 { // 0: the engine chooses one at every start
-			binding.HostPort = strconv.Itoa(hostPort)
-		}
-		config.ExposedPorts[inside] = struct{}{}
-		host.PortBindings[inside] = []network.PortBinding{binding}
+	options := client.ContainerCreateOptions{Name: c.cfg.Name, Config: config, HostConfig: host}
+	if s.offline {
+		host.NetworkMode = container.NetworkMode(c.networkName())
+		options.NetworkingConfig = &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{
+			c.networkName(): {Aliases: []string{computerAlias}},
+		}}
+	} else {
+		config.ExposedPorts, host.PortBindings = s.publish()
 	}
-	publish(s.apiPort(), 0)
-	for port := s.portBase; port <= s.portBase+api.MaxScreens; port++ {
-		publish(port, port)
-	}
-	return client.ContainerCreateOptions{Name: c.cfg.Name, Config: config, HostConfig: host}
+	return options
 }
 
 func (c *call) volume() string { return c.cfg.Name + "-home" }
 
 func (s spec) network() string {
 	if s.offline {
-		return "offline"
+		return networkOffline
 	}
-	return "internet"
+	return networkInternet
 }
 
 // apiPort is the API's port inside the container, beside the 17 ports that have the
@@ -202,7 +217,7 @@ func (s spec) apiPort() int {
 
 // isFinished reports whether the container has its token.
 func (c *call) isFinished(ctx context.Context, f *found) bool {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.limits.request)
 	defer cancel()
 	_, err := c.docker.ContainerStatPath(ctx, f.id, client.ContainerStatPathOptions{Path: tokenFile})
 	return err == nil
@@ -210,17 +225,17 @@ func (c *call) isFinished(ctx context.Context, f *found) bool {
 
 // start starts the container. One that has never run and cannot have a port that it
 // wants is removed, so that another choice of ports is free.
-func (c *call) start(ctx context.Context, f *found) error {
-	c.progress("Starting the container " + c.cfg.Name + ".")
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+func (c *call) start(ctx context.Context, name string, f *found) error {
+	c.progress("Starting the container " + name + ".")
+	ctx, cancel := context.WithTimeout(ctx, c.limits.work)
 	defer cancel()
 	_, err := c.docker.ContainerStart(ctx, f.id, client.ContainerStartOptions{})
 	if err == nil || cerrdefs.IsNotFound(err) || cerrdefs.IsConflict(err) {
 		return nil // or it went away meanwhile: look again
 	}
-	taken := explainPort(err, c.cfg.Name, f)
+	taken := explainPort(err, name, f)
 	if taken == nil {
-		return c.explain(ctx, "start the container "+c.cfg.Name, err)
+		return c.explain(ctx, "start the container "+name, err)
 	}
 	if f.neverRan() {
 		if undo := c.remove(ctx, f); undo != nil {
@@ -232,7 +247,7 @@ func (c *call) start(ctx context.Context, f *found) error {
 
 // remove removes the container unless it runs, which another process may have seen to.
 func (c *call) remove(ctx context.Context, f *found) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.limits.work)
 	defer cancel()
 	_, err := c.docker.ContainerRemove(ctx, f.id, client.ContainerRemoveOptions{})
 	if err == nil || cerrdefs.IsNotFound(err) || cerrdefs.IsConflict(err) {
@@ -250,7 +265,7 @@ func (c *call) token(ctx context.Context, id string) (string, error) {
 	if token != "" {
 		return token, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.limits.request)
 	defer cancel()
 	answer, err := c.docker.CopyFromContainer(ctx, id, client.CopyFromContainerOptions{SourcePath: tokenFile})
 	if err != nil {

@@ -23,6 +23,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -51,20 +52,26 @@ type Config struct {
 	Logger *slog.Logger // nil discards
 }
 
-// How long to wait, beyond what the caller's context allows.
-const (
-	requestTimeout = 20 * time.Second // one small request to the engine
-	startTimeout   = 60 * time.Second // the engine's work to create, start or remove a container
-	answerTimeout  = 20 * time.Second // from the container's start to the daemon's first answer
-	probeTimeout   = 2 * time.Second  // one answer of a daemon that serves
-	makerTimeout   = 10 * time.Second // another process's work between creating a container and finishing it
-	pollEvery      = 20 * time.Millisecond
-)
+// limits say how long to wait, beyond what the caller's context allows.
+type limits struct {
+	request time.Duration // one small request to the engine
+	work    time.Duration // the engine's work to create, start or remove a container
+	answer  time.Duration // from the container's start to the daemon's first answer
+	probe   time.Duration // one answer of a daemon that serves
+	others  time.Duration // another process's work on the container
+}
+
+var defaultLimits = limits{
+	request: 20 * time.Second, work: time.Minute, answer: 20 * time.Second, probe: 2 * time.Second, others: 10 * time.Second,
+}
+
+const pollEvery = 20 * time.Millisecond
 
 // Engine is the Docker engine. Its methods may be called concurrently.
 type Engine struct {
-	cfg Config
-	log *slog.Logger
+	cfg    Config
+	limits limits
+	log    *slog.Logger
 
 	mu      sync.Mutex
 	docker  *client.Client    // guarded by mu; nil until first needed
@@ -91,7 +98,7 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Engine{cfg: cfg, log: cfg.Logger, tokens: map[string]string{}}, nil
+	return &Engine{cfg: cfg, limits: defaultLimits, log: cfg.Logger, tokens: map[string]string{}}, nil
 }
 
 // Name returns "docker".
@@ -138,40 +145,47 @@ func (e *Engine) Ensure(ctx context.Context, progress func(string)) (*engine.End
 	return c.ensure(ctx)
 }
 
+// errOthers says that another process is at work on the container.
+var errOthers = errors.New("another process is at work on the container")
+
 // ensure looks at the container, does what its state asks for, and looks again.
 func (c *call) ensure(ctx context.Context) (*engine.Endpoint, error) {
-	var unfinished waiting
-	replaced := spec{portBase: c.cfg.PortBase, offline: c.cfg.Offline}
+	var others patience
+	next := spec{portBase: c.cfg.PortBase, offline: c.cfg.Offline}
 	for {
-		found, err := c.inspect(ctx)
+		found, err := c.inspect(ctx, c.cfg.Name)
+		if err == nil && found != nil {
+			err = c.check(found)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if found == nil {
-			if err := c.create(ctx, replaced); err != nil {
-				return nil, err
+		switch {
+		case found == nil:
+			err = c.create(ctx, next)
+		case found.isChanging(), found.neverRan() && !c.isFinished(ctx, found):
+			err = errOthers
+		case !found.isRunning() && c.isOld(ctx, found):
+			c.progress("Replacing the stopped container, whose image is older than this version. Files in home stay.")
+			next = found.spec()
+			err = c.replace(ctx, found)
+		default:
+			if found.isOffline() {
+				if err := c.ensureRelay(ctx, found.spec(), found.image.id); err != nil {
+					return nil, err
+				}
 			}
-			continue
+			if found.isRunning() {
+				return c.awaitAnswer(ctx, found)
+			}
+			err = c.start(ctx, c.cfg.Name, found)
 		}
-		if err := c.check(found); err != nil {
-			return nil, err
-		}
-		if found.isRunning() {
-			return c.awaitAnswer(ctx, found)
-		}
-		if found.neverRan() && !c.isFinished(ctx, found) {
-			if unfinished.tooLong(found.id) {
-				c.log.Warn("removing a container that was never finished", "id", found.id)
-				err = c.remove(ctx, found)
+		if errors.Is(err, errOthers) {
+			if others.isOut(c.limits.others, found) {
+				err = c.giveUpOn(ctx, found)
 			} else {
 				err = sleep(ctx, 5*pollEvery)
 			}
-		} else if c.isOld(ctx, found) {
-			c.progress("Replacing the stopped container, whose image is older than this version. Files in home stay.")
-			replaced = spec{portBase: found.portBase, offline: found.offline || c.cfg.Offline}
-			err = c.remove(ctx, found)
-		} else {
-			err = c.start(ctx, found)
 		}
 		if err != nil {
 			return nil, err
@@ -179,17 +193,47 @@ func (c *call) ensure(ctx context.Context) (*engine.Endpoint, error) {
 	}
 }
 
-// waiting measures how long the same container has been unfinished.
-type waiting struct {
+// replace removes a stopped container so that another one can take its place.
+func (c *call) replace(ctx context.Context, f *found) error {
+	if f.isOffline() {
+		if err := c.removeRelay(ctx); err != nil {
+			return err
+		}
+	}
+	return c.remove(ctx, f)
+}
+
+// patience measures how long others have been at work on the same container.
+type patience struct {
 	id    string
 	since time.Time
 }
 
-func (w *waiting) tooLong(id string) bool {
-	if w.id != id {
-		*w = waiting{id: id, since: time.Now()}
+// isOut reports whether that is longer than limit. f is nil while there is none yet.
+func (p *patience) isOut(limit time.Duration, f *found) bool {
+	id := ""
+	if f != nil {
+		id = f.id
 	}
-	return time.Since(w.since) > makerTimeout
+	if p.since.IsZero() || p.id != id {
+		*p = patience{id: id, since: time.Now()}
+	}
+	return time.Since(p.since) > limit
+}
+
+// giveUpOn removes a container that has never run, whose maker must have died, and
+// refuses any other.
+func (c *call) giveUpOn(ctx context.Context, f *found) error {
+	if f != nil && f.neverRan() {
+		c.log.Warn("removing a container that was never finished", "id", f.id)
+		return c.remove(ctx, f)
+	}
+	state := "neither there nor free to be made"
+	if f != nil {
+		state = string(f.state)
+	}
+	return api.Errorf(api.CodeComputerStopped, "The container %s has been %s for %v.", c.cfg.Name, state, c.limits.others).
+		WithFix("Look at it with `docker ps --all`, then call start_computer again.").WithRetry()
 }
 
 // isOld reports whether a stopped container should give way to one of this binary's

@@ -74,7 +74,7 @@ func compareReleases(a, b string) int {
 // inspectImage returns what the engine knows of an image, nil when it has none of that
 // name.
 func (c *call) inspectImage(ctx context.Context, name string) (*image, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.limits.request)
 	defer cancel()
 	found, err := c.docker.ImageInspect(ctx, name)
 	if cerrdefs.IsNotFound(err) {

@@ -32,7 +32,7 @@ func (c *call) explain(ctx context.Context, act string, err error) *api.Error {
 func (c *call) noAnswer(cause error) *api.Error {
 	why := cause.Error()
 	if errors.Is(cause, context.DeadlineExceeded) {
-		why = "no answer within " + requestTimeout.String()
+		why = "no answer within " + c.limits.request.String()
 	}
 	fix := c.address.fix
 	if strings.Contains(why, "permission denied") {
@@ -52,7 +52,7 @@ func (c *call) check(f *found) error {
 		return api.Errorf(api.CodeComputerMismatch, "The container %s is not a computer of this product: it has no label %s.", name, labelComputer).
 			WithFix("Set COMPUTER_USE_NAME to another name, or remove that container.")
 	}
-	if c.cfg.Offline && !f.offline {
+	if c.cfg.Offline && !f.isOffline() {
 		return api.Errorf(api.CodeComputerMismatch, "COMPUTER_USE_NETWORK=offline is asked for, but the computer %s was made with the internet.", name).
 			WithFix("Ask the user to run `docker stop %s` and `docker rm %s`, then call start_computer again: it makes one without. Files in home stay.", name, name)
 	}
@@ -64,8 +64,6 @@ func (c *call) check(f *found) error {
 		return stuck("Ask the user to run `docker unpause %s`, then call start_computer again.", name)
 	case container.StateDead:
 		return stuck("Ask the user to run `docker rm --force %s`, then call start_computer again. Files in home stay.", name)
-	case container.StateRemoving, container.StateRestarting:
-		return stuck("Wait a moment, then call start_computer again.").WithRetry()
 	}
 	return nil
 }

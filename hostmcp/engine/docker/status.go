@@ -14,7 +14,7 @@ func (e *Engine) Status(ctx context.Context) (*engine.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.inspect(ctx)
+	found, err := c.inspect(ctx, c.cfg.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,11 @@ func (e *Engine) Status(ctx context.Context) (*engine.Status, error) {
 	detail("container", "%s, %s, of %s, version %s", c.cfg.Name, found.state, found.imageRef, found.image.version)
 	detail("upgrade", "%s", c.upgrade(ctx, found, want))
 	detail("home", "volume %s", c.volume())
-	detail("network", "%s", spec{offline: found.offline}.network())
+	if found.isOffline() {
+		detail("network", "offline, reached through the container %s", c.relayName())
+	} else {
+		detail("network", "internet")
+	}
 	detail("ports", "127.0.0.1:%d to %d", found.portBase, found.portBase+api.MaxScreens)
 	if refusal := c.check(found); refusal != nil {
 		s.State = engine.StateUnresponsive
@@ -95,7 +99,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if found, err := c.inspect(ctx); err != nil || found != nil {
+	if found, err := c.inspect(ctx, c.cfg.Name); err != nil || found != nil {
 		return err
 	}
 	if want, err := c.inspectImage(ctx, c.cfg.Image); err != nil {
