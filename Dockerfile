@@ -33,6 +33,10 @@ RUN apt-get update; \
       x11-utils x11-xkb-utils x11-xserver-utils xauth xclip xdg-user-dirs xdg-utils xfonts-base xkb-data xsel xterm xvfb; \
     rm -rf /var/lib/apt/lists/*
 RUN apt-get update; apt-get install chromium; rm -rf /var/lib/apt/lists/*
+# A step of its own: the cache is valid for the times of the font folders, and their
+# fractions of a second are lost when a layer is stored. Without a valid cache every
+# screen takes three seconds more to open.
+RUN fc-cache --force --system-only
 # Agents' programs run as computer, the X servers as xserver, the daemon as root.
 RUN useradd --create-home --uid 1000 --shell /bin/bash computer; \
     useradd --system --uid 901 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin xserver; \
@@ -46,13 +50,9 @@ RUN useradd --create-home --uid 1000 --shell /bin/bash computer; \
     chown -R computer:computer /home/computer
 COPY rootfs/ /
 WORKDIR /home/computer
-# What a new computer is told by the engine follows as CMD; these are the defaults of
-# one that is started by hand.
-ENTRYPOINT ["/usr/bin/tini", "--", "/usr/local/bin/computerd", \
-  "--state", "/var/lib/computerd", "--token-file", "/var/lib/computerd/token", "--home", "/home/computer", \
-  "--program-uid", "1000", "--program-gid", "1000", "--server-uid", "901", "--server-gid", "901", \
-  "--listen", "0.0.0.0:7070"]
-CMD ["--viewer-listen", "0.0.0.0:20900", "--port-base", "20900", "--sandbox", "a container"]
+# The engine's own flags follow as CMD; these serve a computer that is started by hand.
+ENTRYPOINT ["/usr/bin/tini", "--", "/usr/local/sbin/computer-start"]
+CMD ["--listen", "0.0.0.0:7070", "--viewer-listen", "0.0.0.0:20900", "--port-base", "20900", "--sandbox", "a container"]
 
 FROM desktop AS slim
 COPY computerd /usr/local/bin/computerd
@@ -104,6 +104,7 @@ RUN apt-get update; \
     apt-get install \
       fonts-crosextra-caladea fonts-crosextra-carlito libreoffice-calc libreoffice-gtk3 libreoffice-impress libreoffice-writer; \
     rm -rf /var/lib/apt/lists/*
+RUN fc-cache --force --system-only
 COPY --from=fetch /node/ /usr/local/
 COPY --from=fetch /opt/computer/ /opt/computer/
 COPY --from=fetch /uv/bin/ /usr/local/bin/
