@@ -5,10 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/display/x11"
 )
+
+// windowTime is how long a program that was started may take to show its window. A
+// browser's first start takes 5 to 10 seconds on a busy machine.
+const windowTime = 15 * time.Second
 
 // focus brings the application's window to the front, or starts the application when it
 // has none or is to open something, and returns when its window has the keyboard.
@@ -31,11 +36,11 @@ func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string
 	if err != nil {
 		return api.Errorf(api.CodeNotFound, "%s could not be started: %v.", application, err)
 	}
-	limited, cancel := context.WithTimeout(ctx, api.MaxWait)
+	limited, cancel := context.WithTimeout(ctx, windowTime)
 	defer cancel()
 	err = focusNew(limited, d.Screen, windows, application, run)
 	if limited.Err() != nil && ctx.Err() == nil {
-		return api.Errorf(api.CodeTimeout, "%s was started, but no window of it has appeared within %v.", run.name, api.MaxWait).
+		return api.Errorf(api.CodeTimeout, "%s was started, but no window of it has appeared within %v.", run.name, windowTime).
 			WithFix("Wait for its window with computer_wait, then go on.")
 	}
 	return err
