@@ -38,9 +38,11 @@ type Options struct {
 	ViewerListen string // host:port of the viewer page, empty for none
 	PortBase     int    // of the viewer page on the host; screen n has PortBase+n; 0 for none
 	TokenFile    string
-	Network      string // internet or offline
-	Sandbox      string // what isolates the computer, in a few words
-	Version      string
+	// NativeViewers is control when empty.
+	NativeViewers NativeViewers
+	Network       string // internet or offline
+	Sandbox       string // what isolates the computer, in a few words
+	Version       string
 
 	// ServerUser runs the X servers, ProgramUser everything that an agent can reach.
 	// nil is the user of this process.
@@ -96,18 +98,18 @@ func Run(ctx context.Context, o Options) error {
 	}
 	services := []func(context.Context) error{table.Run}
 	if o.ViewerListen != "" {
-		page, err := listenForPage(o, identity, table)
+		people, err := newViewers(table, o.Logger).listen(o, identity)
 		if err != nil {
 			listener.Close()
 			return err
 		}
-		services = append(services, page)
+		services = append(services, people...)
 	}
 	link := viewerLink(o, identity.ViewerKey)
 	daemon := New(Config{
 		Table: table, Identity: identity, Token: token,
 		Version: o.Version, Network: o.Network, Sandbox: o.Sandbox, Viewer: link,
-		VNCPort:  func(int) int { return 0 },
+		VNCPort:  o.vncPort,
 		Shutdown: stop,
 		Logger:   o.Logger,
 	})
@@ -186,6 +188,14 @@ func readToken(file string) (string, error) {
 		return "", fmt.Errorf("read the token: %s holds fewer than %d characters", file, minToken)
 	}
 	return token, nil
+}
+
+// vncPort returns the port on the host that serves a screen to VNC programs, 0 for none.
+func (o Options) vncPort(screen int) int {
+	if o.PortBase == 0 || o.ViewerListen == "" || o.NativeViewers == NativeOff {
+		return 0
+	}
+	return o.PortBase + screen
 }
 
 // viewerLink returns the viewer page's address as the host sees it.

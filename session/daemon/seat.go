@@ -147,7 +147,11 @@ func (s *seat) SetClipboard(_ context.Context, text string) error {
 	if !s.acts() {
 		return errLocked
 	}
-	screen, ok := s.desktop.Screen.(withClipboard)
+	return setClipboard(s.desktop, text)
+}
+
+func setClipboard(d *session.Desktop, text string) error {
+	screen, ok := d.Screen.(withClipboard)
 	if !ok {
 		return errNoClipboard
 	}

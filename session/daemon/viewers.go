@@ -34,7 +34,7 @@ type viewers struct {
 // board is what all who watch one desktop share.
 type board struct {
 	screen *rfb.Screen
-	seats  int                // guarded by viewers.mu
+	seats  int                // connections, logged in or not; guarded by viewers.mu
 	stop   context.CancelFunc // ends the goroutines
 	ended  sync.WaitGroup     // the goroutines
 }
@@ -43,24 +43,35 @@ func newViewers(table *session.Table, log *slog.Logger) *viewers {
 	return &viewers{table: table, log: log, boards: make(map[*session.Desktop]*board)}
 }
 
-// listenForPage returns what serves the viewer page, on a port that is open already.
-func listenForPage(o Options, identity Identity, table *session.Table) (serve func(context.Context) error, err error) {
+// listen returns what serves the viewer page, and VNC programs unless that is off. The
+// ports are open when it returns.
+func (v *viewers) listen(o Options, identity Identity) (serve []func(context.Context) error, err error) {
 	l, err := net.Listen("tcp", o.ViewerListen)
 	if err != nil {
 		return nil, fmt.Errorf("listen for the viewer page: %v", err)
 	}
+	listens := l.Addr().(*net.TCPAddr)
 	port := o.PortBase // as browsers see it
 	if port == 0 {
-		port = l.Addr().(*net.TCPAddr).Port
+		port = listens.Port
 	}
 	page := viewer.New(viewer.Config{
-		Computer: newViewers(table, o.Logger), Name: "Computer", Key: identity.ViewerKey, Expiry: control.Expiry,
+		Computer: v, Name: "Computer", Key: identity.ViewerKey, Expiry: control.Expiry,
 		Port: port, Logger: o.Logger,
 	})
 	if !page.Complete() {
 		o.Logger.Warn("the viewer page was left out of this build")
 	}
-	return func(ctx context.Context) error { return page.Serve(ctx, l) }, nil
+	serve = append(serve, func(ctx context.Context) error { return page.Serve(ctx, l) })
+	if o.NativeViewers == NativeOff {
+		return serve, nil
+	}
+	vnc, err := v.serveVNC(listens.IP.String(), listens.Port, identity.ViewerKey, o.NativeViewers)
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return append(serve, vnc), nil
 }
 
 // Sessions lists the live sessions and then the screens that outlived theirs.
@@ -122,33 +133,31 @@ func (v *viewers) Answer(screen int, a viewer.Answer) {
 
 // Sit takes a seat for a page.
 func (v *viewers) Sit(screen int, peer string, told func(mine bool, why string)) (viewer.Seat, error) {
-	s, err := v.sit(screen, peer)
+	d, b, leave, err := v.enter(screen)
 	if err != nil {
 		return nil, err
 	}
-	s.told = told
-	return s, nil
+	return &seat{desktop: d, board: b, peer: peer, log: v.log.With("screen", screen), leave: leave, told: told}, nil
 }
 
-// sit takes a seat, which its Serve gives up.
-func (v *viewers) sit(screen int, peer string) (*seat, error) {
-	d := v.table.Desktop(screen)
+// enter makes one more person watch a screen, until leave is called.
+func (v *viewers) enter(screen int) (d *session.Desktop, b *board, leave func(), err error) {
+	d = v.table.Desktop(screen)
 	if d == nil {
-		return nil, errNotOpen(screen)
+		return nil, nil, nil, errNotOpen(screen)
 	}
 	unwatch, ok := d.Watch()
 	if !ok {
-		return nil, errNotOpen(screen)
+		return nil, nil, nil, errNotOpen(screen)
 	}
-	b, err := v.join(d)
-	if err != nil {
+	if b, err = v.join(d); err != nil {
 		unwatch()
-		return nil, err
+		return nil, nil, nil, err
 	}
-	return &seat{desktop: d, board: b, peer: peer, log: v.log.With("screen", screen), leave: func() {
+	return d, b, func() {
 		v.part(d)
 		unwatch()
-	}}, nil
+	}, nil
 }
 
 func errNotOpen(screen int) error {
@@ -167,7 +176,8 @@ func (v *viewers) join(d *session.Desktop) (*board, error) {
 		b.ended.Go(func() { b.shareClipboard(ctx, d) })
 		v.boards[d] = b
 	}
-	if b.seats == maxSeats {
+	// Who has not logged in takes no place, or it would be easy to keep others out.
+	if len(b.screen.Viewers()) >= maxSeats {
 		return nil, fmt.Errorf("%d viewers watch this screen already", maxSeats)
 	}
 	b.seats++

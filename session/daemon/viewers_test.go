@@ -128,6 +128,12 @@ func (p *person) movesTo(w watched, x, y int) {
 	if err := p.Pointer(x, y, 0); err != nil {
 		w.t.Fatal(err)
 	}
+	w.wantPointer(x, y)
+}
+
+// wantPointer waits until the pointer is somewhere.
+func (w watched) wantPointer(x, y int) {
+	w.t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		if gx, gy := w.pointer(); gx == x && gy == y {
 			return
@@ -297,6 +303,9 @@ func TestOnlySoManyWatchAScreen(t *testing.T) {
 	w := watch(t)
 	for range maxSeats {
 		w.person()
+	}
+	for len(w.boards[w.desktop].screen.Viewers()) < maxSeats {
+		time.Sleep(time.Millisecond) // the last one is being counted
 	}
 	if _, err := w.Sit(w.desktop.Screen.Number(), "", nil); err == nil {
 		t.Error("one more took a seat")

@@ -1,0 +1,145 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/falleng0d/computer-use-mcp/rfb/rfbtest"
+	"github.com/falleng0d/computer-use-mcp/session/control"
+)
+
+// vnc serves the screens to VNC programs and returns the address of the watched one.
+func (w watched) vnc(may NativeViewers) string {
+	w.t.Helper()
+	var serve func(context.Context) error
+	base := 0
+	for attempt := 0; serve == nil; attempt++ {
+		// A port that was free a moment ago, and hopefully those after it.
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		base = l.Addr().(*net.TCPAddr).Port
+		l.Close()
+		if serve, err = w.serveVNC("127.0.0.1", base, identity.ViewerKey, may); err != nil && attempt == 20 {
+			w.t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error)
+	go func() { served <- serve(ctx) }()
+	w.t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			w.t.Error(err)
+		}
+	})
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(base+w.desktop.Screen.Number()))
+}
+
+// program connects a VNC program.
+func (w watched) program(addr, password string) (*rfbtest.Client, error) {
+	w.t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { conn.Close() })
+	c := rfbtest.New(conn)
+	return c, c.Handshake(rfbtest.Options{Password: password})
+}
+
+// wantHolder waits until somebody has control.
+func (w watched) wantHolder(who control.Party, name string) {
+	w.t.Helper()
+	var version uint64
+	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
+	defer cancel()
+	for {
+		s := w.desktop.Control.State()
+		if s.Holder == who && s.Name == name {
+			return
+		}
+		var err error
+		if version, err = w.Wait(ctx, version); err != nil {
+			w.t.Fatalf("%v %q has control, want %v %q", s.Holder, s.Name, who, name)
+		}
+	}
+}
+
+func TestAVNCProgramAndAPageCompete(t *testing.T) {
+	w := watch(t)
+	addr := w.vnc("")
+	if _, err := w.program(addr, "wrong"); !errors.As(err, new(*rfbtest.Refused)) {
+		t.Errorf("with a wrong password: %v", err)
+	}
+	c, err := w.program(addr, identity.ViewerKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := w.person()
+
+	// Moving the pointer takes nothing, pressing a button does, and counts.
+	c.Pointer(300, 300, 0)
+	c.Pointer(70, 80, 1)
+	c.Pointer(70, 80, 0)
+	w.wantHolder(control.Human, "VNC viewer")
+	w.wantPointer(70, 80)
+	if _, _, err := w.session.Act(t.Context(), batch(0), nil); err == nil {
+		t.Error("the agent acts against a person at a VNC program")
+	}
+
+	// The page takes it by asking, and is not disturbed by presses right after it acted.
+	if err := p.TakeControl(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.wantTold(t, "mine")
+	p.movesTo(w, 10, 20)
+	c.Key('a', true)
+	c.Pointer(90, 90, 1)
+	p.movesTo(w, 30, 40)
+	w.wantHolder(control.Human, "A page")
+	p.HandBack()
+	p.wantTold(t, "")
+
+	// With nobody in control the next press takes it again; leaving gives it back.
+	c.Pointer(90, 90, 0)
+	c.Pointer(90, 90, 1)
+	w.wantHolder(control.Human, "VNC viewer")
+	w.wantPointer(90, 90)
+	c.Close()
+	w.wantHolder(control.Nobody, "")
+	p.leave()
+	for w.desktop.Watchers() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestAVNCProgramThatMayOnlyWatch(t *testing.T) {
+	w := watch(t)
+	c, err := w.program(w.vnc(NativeWatch), identity.ViewerKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Pointer(300, 300, 1)
+	c.Key('a', true)
+	c.RequestAll(false)
+	if _, err := c.Next(); err != nil {
+		t.Fatal(err)
+	}
+	w.wantHolder(control.Nobody, "")
+}
+
+func TestAVNCProgramAtAScreenThatIsNotOpen(t *testing.T) {
+	w := watch(t)
+	host, port, _ := net.SplitHostPort(w.vnc(""))
+	n, _ := strconv.Atoi(port)
+	_, err := w.program(net.JoinHostPort(host, strconv.Itoa(n+1)), identity.ViewerKey)
+	if refused, ok := errors.AsType[*rfbtest.Refused](err); !ok || refused.Reason != "screen 2 is not open" {
+		t.Errorf("refused with %v", err)
+	}
+}
