@@ -3,6 +3,7 @@ package display
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -93,11 +94,18 @@ func TestOpenScreen(t *testing.T) {
 	if _, err := s.Input(); err != nil {
 		t.Error(err)
 	}
-	for _, name := range []string{"Xauthority", "server-authority"} {
-		info, err := os.Stat(filepath.Join(s.dir, name))
-		if err != nil || info.Mode() != 0o600 {
-			t.Errorf("%s: mode %v, error %v; want 0600", name, info.Mode(), err)
+	for _, file := range []string{s.Xauthority(), s.serverAuthority()} {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if info.Mode() != 0o600 {
+			t.Errorf("%s: mode %v, want 0600", file, info.Mode())
+		}
+	}
+	// The command line of the X server tells nobody where the programs' copy is.
+	if cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.XvfbPID())); err != nil || strings.Contains(string(cmdline), s.dir) {
+		t.Errorf("the command line holds %s: %q, %v", s.dir, cmdline, err)
 	}
 	env := strings.Join(s.Env(), "\n")
 	for _, want := range []string{"DISPLAY=" + s.Display(), "XAUTHORITY=" + s.Xauthority(), "LANG=C.UTF-8"} {

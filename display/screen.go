@@ -29,7 +29,7 @@ type Screen struct {
 	m             *Manager
 	number        int
 	width, height int
-	dir           string // of its files
+	dir           string // of its programs' files; see makeFiles
 	cookie        []byte
 	buf           *frame.Buffer
 	log           *slog.Logger
@@ -54,7 +54,7 @@ type Screen struct {
 func newScreen(m *Manager, number, width, height int, cancel context.CancelFunc) *Screen {
 	s := &Screen{
 		m: m, number: number, width: width, height: height,
-		dir:    filepath.Join(m.cfg.StateDir, "screen-"+strconv.Itoa(number)),
+		dir:    filepath.Join(m.cfg.StateDir, fmt.Sprintf("screen-%d-%s", number, rand.Text())),
 		cookie: make([]byte, cookieSize),
 		buf:    frame.NewBuffer(),
 		log:    m.cfg.Logger.With("screen", number),
@@ -126,11 +126,16 @@ func (s *Screen) Close(ctx context.Context) error {
 	}
 }
 
-// makeFiles makes the screen's folder with the two copies of its cookie. Others
-// can only pass through the folder.
+// makeFiles makes the two copies of the screen's cookie. The programs' one lies in a
+// folder whose name nobody can guess or list, because the programs of all screens have
+// the same user. The X server's one stands in its command line, which everybody can
+// read.
 func (s *Screen) makeFiles() error {
-	if err := os.RemoveAll(s.dir); err != nil {
-		return err
+	old, _ := filepath.Glob(filepath.Join(s.m.cfg.StateDir, fmt.Sprintf("screen-%d-*", s.number)))
+	for _, dir := range old { // of a run that was killed
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
 	}
 	if err := os.MkdirAll(s.dir, 0o711); err != nil {
 		return err
@@ -157,8 +162,10 @@ func (s *Screen) removeFiles() {
 	if n := s.displayNumber(); n > 0 && !inUse(n) {
 		os.Remove(socketPath(n))
 	}
-	if err := os.RemoveAll(s.dir); err != nil {
-		s.log.Warn("remove the screen's files", "err", err)
+	for _, path := range []string{s.dir, s.serverAuthority()} {
+		if err := os.RemoveAll(path); err != nil {
+			s.log.Warn("remove the screen's files", "err", err)
+		}
 	}
 }
 
@@ -201,7 +208,9 @@ func (s *Screen) XvfbPID() int {
 func (s *Screen) Xauthority() string { return filepath.Join(s.dir, "Xauthority") }
 
 // serverAuthority returns the path of the X server's own copy.
-func (s *Screen) serverAuthority() string { return filepath.Join(s.dir, "server-authority") }
+func (s *Screen) serverAuthority() string {
+	return filepath.Join(s.m.cfg.StateDir, "server-authority-"+strconv.Itoa(s.number))
+}
 
 // Env returns the whole environment for programs on the screen.
 func (s *Screen) Env() []string {
