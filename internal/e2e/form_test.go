@@ -145,3 +145,73 @@ func TestTypingWaitsForALateField(t *testing.T) {
 		})
 	}
 }
+
+//go:embed testdata/form.html
+var formPage []byte
+
+// A form task of 20 steps: a click into each of nine fields and its text, a box to tick
+// and a button. What it costs an agent in calls, seconds and image bytes, done in one
+// batch that settles after each step, in single calls that settle, and in the way of
+// servers without settling: a call for each step, a fixed wait, a full image.
+func BenchmarkForm(b *testing.B) {
+	for _, way := range []struct {
+		name    string
+		batch   int // actions in a call
+		options map[string]any
+	}{
+		{"OneBatch", 20, nil},
+		{"SingleSettled", 1, map[string]any{"image": "auto"}},
+		{"SingleFixed300ms", 1, map[string]any{"settle_ms": 300}},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			// Without the 45 s rule: the fixed way has a full image each step.
+			c := newComputer(b, "COMPUTER_USE_ELIDE_TTL="+map[bool]string{true: "0", false: "45s"}[way.name == "SingleFixed300ms"])
+			s := c.agent().start("form")
+			typed := s.page(c, formPage, "")
+			steps, want := formSteps()
+			var calls, bytes int
+			var took time.Duration
+			for b.Loop() {
+				start := time.Now()
+				for i := 0; i < len(steps); i += way.batch {
+					args := map[string]any{"session": s.id, "actions": steps[i : i+way.batch]}
+					for name, value := range way.options {
+						args[name] = value
+					}
+					got := s.call("computer_act", args)
+					if got.fields["stopped"] != nil {
+						b.Fatal(got.text)
+					}
+					calls++
+					bytes += int(got.fields["image"].(map[string]any)["bytes"].(float64))
+				}
+				took += time.Since(start)
+				select {
+				case got := <-typed:
+					if got != want {
+						b.Fatalf("the form got %q", got)
+					}
+				case <-time.After(5 * time.Second):
+					b.Fatal("the form got nothing")
+				}
+			}
+			n := float64(b.N)
+			b.ReportMetric(float64(calls)/n, "calls/task")
+			b.ReportMetric(took.Seconds()/n, "s/task")
+			b.ReportMetric(float64(bytes)/n/1000, "kB-images/task")
+		})
+	}
+}
+
+// formSteps returns the steps of the task and what the page then posts.
+func formSteps() (steps []map[string]any, want string) {
+	row := func(i int) map[string]any { return map[string]any{"kind": "click", "x": 320, "y": 80 + 60*i} }
+	for i, text := range []string{
+		"Ada Lovelace", "St James's Square 12", "London", "SW1Y 4JH", "United Kingdom", "+44 20 7946 0018",
+		"ada@example.org", "Analytical Engines", "Bitte klingeln: Grüße!",
+	} {
+		steps = append(steps, row(i), map[string]any{"kind": "type", "text": text})
+		want += text + "|"
+	}
+	return append(steps, row(9), row(10)), want + "true"
+}
