@@ -13,6 +13,7 @@ type Encoder struct {
 	pixel  converter // of PIXEL, CPIXEL or TPIXEL, as the encoding needs
 	colour palette   // of the rectangle or tile at hand
 	parts  contentParts
+	small  bool     // whether the update is small
 	zeros  []uint32 // a row of black
 
 	// The data of the rectangle at hand, before compression.
@@ -51,6 +52,11 @@ func (e *Encoder) Encode(b *Batch, src Block, rs ...image.Rectangle) {
 			w.Forget() // the viewers have only this batch in common
 		}
 	}
+	area := 0
+	for _, r := range rs {
+		area += size(r)
+	}
+	e.small = area <= smallUpdate
 	for _, r := range rs {
 		if r.Empty() {
 			continue
@@ -135,23 +141,28 @@ func (e *Encoder) compress(b *Batch, stream streamID) {
 	b.endPart(from, 0, stream)
 }
 
+// smallUpdate is how many pixels an update may have to be worth more time for each.
+const smallUpdate = 1 << 16
+
 // effort chooses how hard to compress data of units of some bytes. Photos have few
-// matches worth a search; what programs draw has many and is small.
+// matches worth a search; what programs draw has many.
 func (e *Encoder) effort(unit int, drawn bool) deflate.Effort {
-	level := e.set.Level
+	thorough := e.small || e.set.Level >= 6
 	switch {
-	case level == 0:
+	case e.set.Level == 0:
 		return deflate.Effort{}
-	case level == 1, !drawn && level == 2:
+	case e.set.Level == 1:
 		return deflate.Effort{Depth: 1}
-	case !drawn && level < 6:
-		return deflate.Effort{Depth: 4}
-	case unit == 1 && level < 6:
+	case drawn && unit == 1 && thorough:
+		return deflate.Effort{Depth: 32, Lazy: 32}
+	case drawn && unit == 1:
 		return deflate.Effort{Depth: 8, Lazy: 16}
-	case unit == 1:
-		return deflate.Effort{Depth: 64, Lazy: 64}
-	case level < 6:
+	case drawn && thorough:
+		return deflate.Effort{Depth: 32}
+	case drawn:
 		return deflate.Effort{Depth: 16}
+	case thorough || e.set.Level > 2:
+		return deflate.Effort{Depth: 4}
 	}
-	return deflate.Effort{Depth: 32}
+	return deflate.Effort{Depth: 1}
 }

@@ -37,43 +37,34 @@ func (e *Encoder) zrle(b *Batch, src Block) {
 const (
 	zrleTile = 64
 
-	// The first byte of a tile: one of these, or the size of a packed palette, or
-	// zrleRLE plus the size of a palette for runs.
+	// The first byte of a tile: one of these or the size of a packed palette.
 	zrleRaw   = 0
 	zrleSolid = 1
 	zrleRLE   = 128
 
-	zrlePacked  = 16  // most colours of a packed palette
-	zrleIndexed = 127 // most colours of a palette for runs
+	zrlePacked = 16 // most colours of a packed palette
 )
 
 func (e *Encoder) zrleTile(dst []byte, t Block) []byte {
-	few := e.colour.build(t, zrleIndexed)
-	n := len(e.colour.colours)
-	if few && n == 1 {
-		return e.pixel.pixel(append(dst, zrleSolid), e.colour.colours[0])
-	}
-	if few && n <= zrlePacked {
+	if e.colour.build(t, zrlePacked) {
+		if len(e.colour.colours) == 1 {
+			return e.pixel.pixel(append(dst, zrleSolid), e.colour.colours[0])
+		}
 		return e.zrlePacked(dst, t)
 	}
-	if few && countRuns(t) < t.Dx()*t.Dy() {
-		dst = e.zrlePalette(append(dst, byte(zrleRLE+n)))
-		return e.zrleRuns(dst, t)
+	if countRuns(t) < t.Dx()*t.Dy()/2 {
+		return e.zrleRuns(append(dst, zrleRLE), t)
 	}
 	return e.pixels(append(dst, zrleRaw), t)
-}
-
-func (e *Encoder) zrlePalette(dst []byte) []byte {
-	for _, c := range e.colour.colours {
-		dst = e.pixel.pixel(dst, c)
-	}
-	return dst
 }
 
 // zrlePacked appends a tile as a palette and indices of 1, 2 or 4 bits.
 func (e *Encoder) zrlePacked(dst []byte, t Block) []byte {
 	n := len(e.colour.colours)
-	dst = e.zrlePalette(append(dst, byte(n)))
+	dst = append(dst, byte(n))
+	for _, c := range e.colour.colours {
+		dst = e.pixel.pixel(dst, c)
+	}
 	bits := 4
 	if n <= 2 {
 		bits = 1
@@ -83,16 +74,12 @@ func (e *Encoder) zrlePacked(dst []byte, t Block) []byte {
 	return e.colour.packed(dst, t, bits)
 }
 
-// zrleRuns appends a tile as runs of palette indices, which may go on from row to
-// row.
+// zrleRuns appends a tile as runs of one colour, which may go on from row to row.
+// The other form of runs, with a palette, is shorter before compression and longer
+// after: the same letter has other numbers in each tile.
 func (e *Encoder) zrleRuns(dst []byte, t Block) []byte {
 	run := func(c uint32, n int) {
-		i := e.colour.index(c)
-		if n == 1 {
-			dst = append(dst, i)
-			return
-		}
-		dst = append(dst, i|0x80)
+		dst = e.pixel.pixel(dst, c)
 		for n--; n >= 255; n -= 255 {
 			dst = append(dst, 255)
 		}
