@@ -37,7 +37,7 @@ var (
 )
 
 // connectTime is how long it may take to connect and to get the first picture.
-const connectTime = 5 * time.Second
+const connectTime = 10 * time.Second
 
 // connect connects to the screen's X server and starts to capture it. The Frame
 // has the server's picture when it returns.

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 
 	"github.com/falleng0d/computer-use-mcp/display/supervise"
@@ -69,8 +70,9 @@ type Config struct {
 
 // Manager hands out screens. All methods may be called from any goroutine.
 type Manager struct {
-	cfg    Config
-	policy supervise.Policy // of the screens' groups; tests shorten it
+	cfg     Config
+	policy  supervise.Policy // of the screens' groups; tests shorten it
+	opening chan struct{}    // holds one token for each screen that is being opened
 
 	mu      sync.Mutex
 	screens [Screens + 1]*Screen // guarded by mu; by number, from 1; nil is free
@@ -85,7 +87,11 @@ func New(cfg Config) *Manager {
 	if len(cfg.Menu) == 0 {
 		cfg.Menu = defaultMenu()
 	}
-	return &Manager{cfg: cfg, policy: supervise.DefaultPolicy}
+	return &Manager{
+		cfg: cfg, policy: supervise.DefaultPolicy,
+		// More at once would only make all of them slow, until some seem to hang.
+		opening: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
+	}
 }
 
 // CheckSize returns an error that names the size if it is not one of a screen.
@@ -104,6 +110,12 @@ func CheckSize(width, height int) error {
 func (m *Manager) Open(ctx context.Context, width, height int) (*Screen, error) {
 	if err := CheckSize(width, height); err != nil {
 		return nil, err
+	}
+	select {
+	case m.opening <- struct{}{}:
+		defer func() { <-m.opening }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for other screens to open: %w", ctx.Err())
 	}
 	s, err := m.reserve(width, height)
 	if err != nil {

@@ -20,7 +20,7 @@ const socketDir = "/tmp/.X11-unix"
 const maxDisplay = 1000
 
 // serverTime is how long an X server has to accept connections.
-const serverTime = 5 * time.Second
+const serverTime = 10 * time.Second
 
 // startServer starts the screen's Xvfb and returns when it accepts connections.
 // The display that the screen had before is tried first, so that programs'
