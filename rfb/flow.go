@@ -50,10 +50,12 @@ func (f *flow) answered(payload []byte) {
 }
 
 // open tells whether another update may be sent under continuous updates. What
-// may be on its way is twice what the line and the viewer were seen to take in
-// one round trip: enough to keep them busy and to find out that they can do more.
+// may be on its way is what the line and the viewer were seen to take in a round
+// trip, and a little more: so that they can decode one update while the next is
+// encoded, and are not a perceptible time behind.
 func (f *flow) open() bool {
-	window := max(minWindow, int64(2*f.rates.max()*f.trips.min()/float64(time.Second)))
+	behind := f.rtt() + time.Second/30
+	window := max(minWindow, int64(f.rates.max()*behind.Seconds()))
 	return f.sent-f.acked < window && len(f.marks) < maxMarks
 }
 

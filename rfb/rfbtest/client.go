@@ -51,6 +51,8 @@ type Client struct {
 	requests   int            // guarded by mu; update requests that may still be answered
 	continuous bool           // guarded by mu; updates may come unasked
 	fences     [][]byte       // guarded by mu; payloads sent and not echoed
+
+	continuousTold bool // guarded by mu; the server understands continuous updates
 }
 
 // Cursor is a pointer's shape.

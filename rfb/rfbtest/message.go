@@ -97,8 +97,10 @@ func (c *Client) Next() (any, error) {
 		if !c.isListed(ContinuousUpdates) {
 			r.slip(at, "EndOfContinuousUpdates was not listed")
 		}
+		// The first one only tells that they are understood.
 		c.mu.Lock()
-		c.continuous = false
+		c.continuous = c.continuous && !c.continuousTold
+		c.continuousTold = true
 		c.mu.Unlock()
 		msg = EndOfContinuousUpdates{}
 	case kind == 248:
