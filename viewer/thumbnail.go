@@ -17,7 +17,7 @@ const (
 	// screens it is thumbShare for each, so that a grid of sixteen busy ones costs
 	// little more than one of eight.
 	thumbEvery = 500 * time.Millisecond
-	thumbShare = 60 * time.Millisecond
+	thumbShare = 90 * time.Millisecond
 
 	thumbWait    = 5 * time.Second
 	thumbQuality = 70
@@ -56,6 +56,7 @@ func (p *page) watch(screens []int, width int) {
 func (p *page) paint(ctx context.Context, screen, width int) {
 	var shown *frame.Buffer
 	var seen frame.Stamp
+	var small []uint32
 	for ctx.Err() == nil {
 		buffer := p.server.cfg.Computer.Frame(screen)
 		if buffer != shown {
@@ -63,8 +64,10 @@ func (p *page) paint(ctx context.Context, screen, width int) {
 		}
 		stamp := waitFor(ctx, buffer, seen)
 		if stamp.Epoch != seen.Epoch || stamp.Gen != seen.Gen { // not just the pointer
+			var picture []byte
+			picture, small = appendThumbnail([]byte{byte(screen)}, buffer, width, small)
 			select {
-			case p.thumbs <- appendThumbnail([]byte{byte(screen)}, buffer, width):
+			case p.thumbs <- picture:
 			case <-ctx.Done():
 			}
 		}
@@ -89,9 +92,9 @@ func waitFor(ctx context.Context, buffer *frame.Buffer, seen frame.Stamp) frame.
 }
 
 // appendThumbnail appends a JPEG file of a whole screen, at most width pixels wide. It
-// appends nothing for a screen without a picture.
-func appendThumbnail(dst []byte, buffer *frame.Buffer, width int) []byte {
-	var pix []uint32
+// appends nothing for a screen without a picture. small is memory to be used again,
+// which it returns.
+func appendThumbnail(dst []byte, buffer *frame.Buffer, width int, small []uint32) ([]byte, []uint32) {
 	var height int
 	buffer.Read(func(v frame.View) {
 		if v.Width == 0 || v.Height == 0 {
@@ -99,18 +102,18 @@ func appendThumbnail(dst []byte, buffer *frame.Buffer, width int) []byte {
 		}
 		width = min(width, v.Width)
 		height = max(1, v.Height*width/v.Width)
-		pix = shrink(v.Pix, v.Width, v.Height, width, height)
+		small = shrink(small[:0], v.Pix, v.Width, v.Height, width, height)
 	})
 	if height == 0 {
-		return dst
+		return dst, small
 	}
-	return jpeg.Append(dst, pix, width, width, height, jpeg.Options{Quality: thumbQuality, Chroma: jpeg.Chroma420})
+	return jpeg.Append(dst, small, width, width, height, jpeg.Options{Quality: thumbQuality, Chroma: jpeg.Chroma420}), small
 }
 
-// shrink returns a smaller picture, each pixel the mean of four spread over those that it
+// shrink appends a smaller picture, each pixel the mean of four spread over those that it
 // stands for. All of them would look a little better and take four times as long.
-func shrink(pix []uint32, width, height, toWidth, toHeight int) []uint32 {
-	out := make([]uint32, 0, toWidth*toHeight)
+func shrink(dst, pix []uint32, width, height, toWidth, toHeight int) []uint32 {
+	dst = slices.Grow(dst, toWidth*toHeight)
 	columns := make([][2]int, toWidth)
 	for x := range columns {
 		columns[x] = taps(x, width, toWidth)
@@ -119,10 +122,10 @@ func shrink(pix []uint32, width, height, toWidth, toHeight int) []uint32 {
 		rows := taps(y, height, toHeight)
 		upper, lower := pix[rows[0]*width:][:width], pix[rows[1]*width:][:width]
 		for _, c := range columns {
-			out = append(out, mean(upper[c[0]], upper[c[1]], lower[c[0]], lower[c[1]]))
+			dst = append(dst, mean(upper[c[0]], upper[c[1]], lower[c[0]], lower[c[1]]))
 		}
 	}
-	return out
+	return dst
 }
 
 // taps returns the two places of from, a quarter in from either end, that stand for
