@@ -155,8 +155,10 @@ func TestChecklist21SilenceInText(t *testing.T) {
 func TestChecklist61Log(t *testing.T) {
 	var log bytes.Buffer
 	c := newCanvas(10, 10)
-	cfg := rfb.Config{Screen: c.screen, Role: rfb.Controller, Password: "PassWord", SetClipboard: func(string) {},
-		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	cfg := rfb.Config{
+		Screen: c.screen, Role: rfb.Controller, Password: "PassWord", SetClipboard: func(string) {},
+		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
 	client, conn := connectConn(t, cfg, rfbtest.ExtendedClipboard)
 	must(t, client.CutText([]byte("ClipText")))
 	must(t, client.Provide("ClipText", true))

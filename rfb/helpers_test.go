@@ -164,7 +164,7 @@ func (c *canvas) sync(t testing.TB, client *rfbtest.Client) {
 	for range 100 {
 		pixels(t, client, incremental)
 		incremental = true
-		if c.differ(client) == image.ZR {
+		if c.differ(client).Empty() {
 			return
 		}
 	}

@@ -123,7 +123,7 @@ func watch(t *testing.T, viewer func(x *xvfbtest.Server, host, port string) *exe
 }
 
 func TestViewerTigerVNC(t *testing.T) {
-	xvfbtest.Need(t, "xtigervncviewer", "tigervncpasswd")
+	xvfbtest.Need(t, "xtigervncviewer")
 	for name, args := range map[string][]string{
 		"Tight":   {"-AutoSelect=0", "-PreferredEncoding=Tight", "-NoJPEG"},
 		"ZRLE":    {"-AutoSelect=0", "-PreferredEncoding=ZRLE", "-NoJPEG"},
@@ -133,15 +133,9 @@ func TestViewerTigerVNC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			watch(t, func(x *xvfbtest.Server, host, port string) *exec.Cmd {
-				file := filepath.Join(t.TempDir(), "passwd")
-				obscure := exec.Command("tigervncpasswd", "-f")
-				obscure.Stdin = strings.NewReader(viewerPassword + "\n")
-				obscured, err := obscure.Output()
-				must(t, err)
-				must(t, os.WriteFile(file, obscured, 0o600))
-				cmd := x.Command("xtigervncviewer", append(args, "-PasswordFile="+file, "-RemoteResize=0",
-					"-AlertOnFatalError=0", "-ReconnectOnError=0", "-FullScreen", "-MenuKey=", host+"::"+port)...)
-				cmd.Env = append(cmd.Env, "HOME="+t.TempDir())
+				cmd := x.Command("xtigervncviewer", append(args, "-RemoteResize=0", "-AlertOnFatalError=0",
+					"-ReconnectOnError=0", "-FullScreen", "-MenuKey=", host+"::"+port)...)
+				cmd.Env = append(cmd.Env, "HOME="+t.TempDir(), "VNC_PASSWORD="+viewerPassword)
 				return cmd
 			})
 		})
@@ -160,13 +154,12 @@ func TestViewerGTK(t *testing.T) {
 }
 
 func TestViewerLibvncclient(t *testing.T) {
-	xvfbtest.Need(t, "gcc", "pkg-config")
+	xvfbtest.Need(t, "gcc")
 	program := filepath.Join(t.TempDir(), "vncclient")
-	flags, err := exec.Command("pkg-config", "--cflags", "--libs", "libvncclient").Output()
-	if err != nil {
-		xvfbtest.Need(t, "libvncclient (for pkg-config)")
+	if _, err := os.Stat("/usr/include/rfb/rfbclient.h"); err != nil {
+		xvfbtest.Need(t, "libvncclient's headers")
 	}
-	build := exec.Command("gcc", append([]string{"-O2", "-o", program, "testdata/vncclient.c"}, strings.Fields(string(flags))...)...)
+	build := exec.Command("gcc", "-O2", "-o", program, "testdata/vncclient.c", "-lvncclient")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -12,13 +12,17 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"sync"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
 	"github.com/falleng0d/computer-use-mcp/rfb"
 )
 
-const width, height = 640, 480
+const (
+	width, height = 640, 480
+	password      = "gradient"
+)
 
 func main() {
 	addr := flag.String("listen", "127.0.0.1:5901", "where to listen")
@@ -34,12 +38,10 @@ func main() {
 func run(ctx context.Context, addr string) error {
 	buffer := frame.NewBuffer()
 	buffer.Reset(width, height)
-	go animate(ctx, buffer)
-
 	screen := rfb.NewScreen(buffer, "moving gradient")
 	server := &rfb.Server{
 		Config: func(int, net.Addr) rfb.Config {
-			return rfb.Config{Screen: screen, Password: "gradient", Role: rfb.Controller, Input: printer{}}
+			return rfb.Config{Screen: screen, Password: password, Role: rfb.Controller, Input: printer{}}
 		},
 		Log: slog.Default(),
 	}
@@ -47,6 +49,11 @@ func run(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	var animating sync.WaitGroup
+	animating.Go(func() { animate(ctx, buffer) })
+	defer animating.Wait()
+	defer cancel()
 	return server.Serve(ctx, l, 1)
 }
 

@@ -39,9 +39,11 @@ const (
 
 // NoVNC is what noVNC 1.7.0 lists in Chromium, in its order. 50, -260, 21, 2 and -309
 // are encodings that no server need have.
-var NoVNC = []int32{CopyRect, 50, Tight, -260, ZRLE, 21, Hextile, 2, Zlib, Raw, Quality0 + 6, Compression0 + 2,
+var NoVNC = []int32{
+	CopyRect, 50, Tight, -260, ZRLE, 21, Hextile, 2, Zlib, Raw, Quality0 + 6, Compression0 + 2,
 	DesktopSize, LastRect, QEMUKeys, QEMULEDs, ExtendedDesktopSize, -309, FenceSupport, ContinuousUpdates,
-	DesktopName, ExtendedClipboard, ExtendedButtons, VMwareCursor, RichCursor}
+	DesktopName, ExtendedClipboard, ExtendedButtons, VMwareCursor, RichCursor,
+}
 
 // Flags of a fence.
 const (

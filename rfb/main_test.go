@@ -1,0 +1,9 @@
+package rfb_test
+
+import (
+	"testing"
+
+	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
