@@ -46,14 +46,7 @@ func (m *mover) find(copies []Copy, was, is picture, dirty *grid) []Copy {
 // move.
 func (m *mover) follow(copies []Copy, was, is picture, dirty *grid, move image.Point) []Copy {
 	area := dirty.area
-	m.match.resize(area)
-	for cy := area.Min.Y; cy < area.Max.Y; cy++ {
-		row := m.match.row(cy)
-		for x := range row {
-			cell := cellRect(area.Min.X+x, cy, area.Min.X+x+1, cy+1)
-			row[x] = moved(was, is, cell.Intersect(is.bounds()), move)
-		}
-	}
+	m.match.compare(was, is, area, move)
 	first := len(copies)
 	for range maxCopies {
 		m.best.load(dirty)
@@ -76,6 +69,41 @@ func (m *mover) follow(copies []Copy, was, is picture, dirty *grid, move image.P
 		dirty.clearRight(was, is, c.Dst)
 	}
 	return copies
+}
+
+// compare marks the cells of an area, of those that the screen's edge does not cut
+// off, whose pixels were away by move before.
+func (g *grid) compare(was, is picture, area image.Rectangle, move image.Point) {
+	g.resize(area)
+	// Only what came from inside the screen can match.
+	came := is.bounds().Intersect(is.bounds().Add(move))
+	x0, x1 := max((came.Min.X+cellSize-1)/cellSize, area.Min.X), min(came.Max.X/cellSize, area.Max.X)
+	y0, y1 := max((came.Min.Y+cellSize-1)/cellSize, area.Min.Y), min(came.Max.Y/cellSize, area.Max.Y)
+	if x0 >= x1 {
+		return
+	}
+	for cy := y0; cy < y1; cy++ {
+		marks := g.row(cy)[x0-area.Min.X : x1-area.Min.X]
+		for i := range marks {
+			marks[i] = true
+		}
+		// Row by row, as the memory lies.
+		for y := cy * cellSize; y < (cy+1)*cellSize; y++ {
+			a := is.row(y, x0*cellSize, x1*cellSize)
+			b := was.row(y-move.Y, x0*cellSize-move.X, x1*cellSize-move.X)
+			for i := range marks {
+				if !equalEight((*[8]uint32)(a[i*cellSize:]), (*[8]uint32)(b[i*cellSize:])) {
+					marks[i] = false
+				}
+			}
+		}
+	}
+}
+
+// equalEight compares a row of a cell. The comparison of arrays would be a call.
+func equalEight(a, b *[8]uint32) bool {
+	return (a[0]^b[0])|(a[1]^b[1])|(a[2]^b[2])|(a[3]^b[3])|
+		(a[4]^b[4])|(a[5]^b[5])|(a[6]^b[6])|(a[7]^b[7]) == 0
 }
 
 // clearRight takes away the marks of cells that r touches and that have become

@@ -6,7 +6,7 @@ import "image"
 const (
 	pieceWidth = 16
 	pieceBits  = 13
-	maxPieces  = 1 << (pieceBits - 1)
+	maxPieces  = 1 << (pieceBits - 2)
 	// Of more pieces than this only a part is looked for.
 	enoughPieces = 512
 	// A piece with fewer changes of colour may be anywhere.
@@ -35,7 +35,7 @@ const ambiguous = 1 << 30
 func (p *pieces) collect(pic picture, cells *grid, n int) {
 	clear(p.hashes[:])
 	p.every = min(max(n/enoughPieces, 1), cellSize)
-	skip := n/maxPieces + 1
+	skip := (n + maxPieces - 1) / maxPieces
 	for cy := cells.area.Min.Y; cy < cells.area.Max.Y; cy++ {
 		for i, marked := range cells.row(cy) {
 			cx := cells.area.Min.X + i
