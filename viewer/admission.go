@@ -28,7 +28,7 @@ var upgrader = websocket.Upgrader{
 }
 
 // waiting is a connection that has not shown the key.
-type waiting struct{ conn *websocket.Conn }
+type waiting struct{ end context.CancelFunc }
 
 // live serves a page's channel.
 func (s *Server) live(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +61,9 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 
 // hello reads the first message and checks its key.
 func (s *Server) hello(ctx context.Context, conn *websocket.Conn, peer string) error {
-	defer s.wait(conn)()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer s.wait(cancel)()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	conn.SetReadLimit(maxHello)
 	conn.SetReadDeadline(time.Now().Add(helloTimeout))
@@ -84,13 +86,13 @@ func (s *Server) hello(ctx context.Context, conn *websocket.Conn, peer string) e
 
 // wait counts a connection that has not shown the key until done is called. One too
 // many ends the oldest, so that nobody is kept out by connections that only wait.
-func (s *Server) wait(conn *websocket.Conn) (done func()) {
-	w := &waiting{conn}
+func (s *Server) wait(end context.CancelFunc) (done func()) {
+	w := &waiting{end}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting = append(s.waiting, w)
 	if len(s.waiting) > maxWaiting {
-		s.waiting[0].conn.Close()
+		s.waiting[0].end()
 		s.waiting = slices.Delete(s.waiting, 0, 1)
 	}
 	return func() {

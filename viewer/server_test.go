@@ -250,6 +250,11 @@ func TestWrongKeysAreDelayedAndNobodyIsLockedOut(t *testing.T) {
 	if d := time.Since(start); d > 2*time.Second {
 		t.Errorf("the right key waited %v", d)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.waiting); n > maxWaiting {
+		t.Errorf("%d connections wait", n)
+	}
 }
 
 func TestOnlySoManyPages(t *testing.T) {
