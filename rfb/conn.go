@@ -131,21 +131,13 @@ type Conn struct {
 
 // wants is what the reader tells the writer.
 type wants struct {
-	outbox    []byte // messages ready to be sent, before any update
-	clipboard []byte // the latest message about the clipboard, likewise
+	errands
 
 	format encode.PixelFormat
 	caps   capabilities
 
-	requested bool            // an update was asked for
-	area      image.Rectangle // where
-	afresh    image.Rectangle // the part of it whose old content the viewer does not have
-
 	continuous     bool // updates without being asked
 	continuousArea image.Rectangle
-
-	layout  bool     // tell the size even when it did not change
-	answers []uint16 // status codes that answer SetDesktopSize
 
 	pointer ownPointer
 	syncing []byte // answer to a fence, due with the next message
@@ -153,6 +145,19 @@ type wants struct {
 	// Filled in for the writer.
 	flowing bool      // under continuous updates, another may be sent
 	overdue time.Time // when a fence will have been left unanswered for too long
+}
+
+// errands are done once.
+type errands struct {
+	outbox    []byte // messages ready to be sent, before any update
+	clipboard []byte // the latest message about the clipboard, likewise
+
+	requested bool            // an update was asked for
+	area      image.Rectangle // where
+	afresh    image.Rectangle // the part of it whose old content the viewer does not have
+
+	layout  bool     // tell the size even when it did not change
+	answers []uint16 // status codes that answer SetDesktopSize
 }
 
 var lastConnID atomic.Uint64

@@ -16,7 +16,7 @@ import (
 // ownPointer is what a viewer did with its pointer. The zero value is a viewer
 // that never moved it.
 type ownPointer struct {
-	known bool
+	moved bool
 	at    time.Time
 	own   image.Point // where the viewer moved it
 	rest  image.Point // where the real one was then
@@ -26,9 +26,9 @@ type ownPointer struct {
 // real pointer follows with a delay.
 const pointerGrace = time.Second
 
-// moved notes that the viewer moved its pointer.
-func (p *ownPointer) moved(to image.Point, buffer *frame.Buffer) {
-	p.known, p.at = true, time.Now()
+// move notes that the viewer moved its pointer.
+func (p *ownPointer) move(to image.Point, buffer *frame.Buffer) {
+	p.moved, p.at = true, time.Now()
 	buffer.Read(func(v frame.View) {
 		p.own = clamp(to, v.Bounds())
 		p.rest = image.Pt(v.Cursor.X, v.Cursor.Y)
@@ -44,7 +44,7 @@ func clamp(p image.Point, r image.Rectangle) image.Point {
 // told; zero means not before it moves.
 func (p *ownPointer) foreign(c frame.Cursor) (bool, time.Time) {
 	at := image.Pt(c.X, c.Y)
-	if !p.known {
+	if !p.moved {
 		return true, time.Time{}
 	}
 	if at == p.own || at == p.rest {

@@ -238,9 +238,9 @@ func (p *pictures) shared(s encode.Settings) bool {
 	return p.viewers[s] > 1
 }
 
-// batch returns the encoding of a rectangle that all viewers share, made by the
-// given function if nobody has made it yet; nil when no more can be kept.
-func (p *pictures) batch(pic *picture, key batchKey, make_ func(*encode.Batch)) *encode.Batch {
+// batch returns the encoding of a rectangle that all viewers share, which fill makes
+// if nobody has made it yet; nil when no more can be kept.
+func (p *pictures) batch(pic *picture, key batchKey, fill func(*encode.Batch)) *encode.Batch {
 	p.mu.Lock()
 	b := pic.batches[key]
 	if b == nil && p.batched < maxBatched {
@@ -255,7 +255,7 @@ func (p *pictures) batch(pic *picture, key batchKey, make_ func(*encode.Batch)) 
 		return nil
 	}
 	b.once.Do(func() {
-		make_(&b.batch)
+		fill(&b.batch)
 		p.mu.Lock()
 		p.batched += b.batch.Size()
 		p.mu.Unlock()

@@ -34,7 +34,7 @@ func (c *Conn) handle(msg any) {
 		c.note(nil)
 		c.withInput(func() { c.key(m) })
 	case pointerEvent:
-		c.note(func() { c.want.pointer.moved(m.at, c.cfg.Screen.frame) })
+		c.note(func() { c.want.pointer.move(m.at, c.cfg.Screen.frame) })
 		c.withInput(func() { c.pointer(m) })
 	case cutText:
 		c.note(nil)

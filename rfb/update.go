@@ -16,6 +16,8 @@ const (
 	maxUpdatePixels = 4 << 20
 	// bandPixels is about how many pixels are encoded before they can be sent.
 	bandPixels = 64 << 10
+	// maxKeptOut is how much memory is kept from one update to the next, in bytes.
+	maxKeptOut = 1 << 20
 	// flushSize is how many bytes are worth being sent before the update is whole.
 	flushSize = 32 << 10
 )
@@ -294,5 +296,9 @@ func (u *updater) finish() error {
 		}
 		u.mu.Unlock()
 	}
-	return u.sendOut()
+	err := u.sendOut()
+	if cap(w.out) > maxKeptOut {
+		w.out = nil
+	}
+	return err
 }

@@ -86,11 +86,9 @@ func (c *Conn) takeWants() wants {
 	defer c.mu.Unlock()
 	c.news = false
 	want := c.want
+	c.want.errands = errands{}
 	want.outbox = append(want.outbox, want.clipboard...)
 	want.flowing, want.overdue = c.flow.open(), c.flow.overdue()
-	c.want.outbox, c.want.clipboard = nil, nil
-	c.want.requested, c.want.area, c.want.afresh = false, image.Rectangle{}, image.Rectangle{}
-	c.want.layout, c.want.answers = false, nil
 	c.drained.Broadcast()
 	return want
 }
@@ -128,8 +126,11 @@ func (p *pause) sooner(t time.Time) {
 // sleep keeps the pause. What the reader notes and what changes about the screen
 // end it too.
 func (c *Conn) sleep(ctx context.Context, p pause) error {
-	nap, cancel := context.WithCancel(ctx)
-	if !p.until.IsZero() {
+	var nap context.Context
+	var cancel context.CancelFunc
+	if p.until.IsZero() {
+		nap, cancel = context.WithCancel(ctx)
+	} else {
 		nap, cancel = context.WithDeadline(ctx, p.until)
 	}
 	defer cancel()
