@@ -45,14 +45,19 @@ func (c *call) awaitAnswer(ctx context.Context, f *found) (*engine.Endpoint, err
 			return nil, api.Errorf(api.CodeComputerStopped, "The container %s was replaced or started again while it was waited for.", c.cfg.Name).
 				WithFix("Call start_computer again.").WithRetry()
 		case !now.isRunning():
-			return nil, api.Errorf(api.CodeComputerStopped, "The container %s stopped while it was starting.%s", c.cfg.Name, c.lastLines(ctx)).
-				WithFix("The whole log: `docker logs %s`.", c.cfg.Name)
+			return nil, c.ended(ctx)
 		}
 		if sleep(ctx, pollEvery) != nil {
 			return nil, unavailable("The container %s is running, but its daemon did not answer within %v: %v%s", c.cfg.Name, c.limits.answer, err, c.lastLines(context.WithoutCancel(ctx))).
 				WithFix("Ask the user to run `docker restart %s`, then call start_computer again.", c.cfg.Name).WithRetry()
 		}
 	}
+}
+
+// ended is the error for a container that did not stay up.
+func (c *call) ended(ctx context.Context) error {
+	return api.Errorf(api.CodeComputerStopped, "The container %s stopped while it was starting.%s", c.cfg.Name, c.lastLines(ctx)).
+		WithFix("The whole log: `docker logs %s`.", c.cfg.Name)
 }
 
 // endpoint returns how the daemon of a running container is reached.

@@ -151,6 +151,7 @@ var errOthers = errors.New("another process is at work on the container")
 // ensure looks at the container, does what its state asks for, and looks again.
 func (c *call) ensure(ctx context.Context) (*engine.Endpoint, error) {
 	var others patience
+	started := "" // id of the container that this call has started
 	next := spec{portBase: c.cfg.PortBase, offline: c.cfg.Offline}
 	for {
 		found, err := c.inspect(ctx, c.cfg.Name)
@@ -165,6 +166,8 @@ func (c *call) ensure(ctx context.Context) (*engine.Endpoint, error) {
 			err = c.create(ctx, next)
 		case found.isChanging(), found.neverRan() && !c.isFinished(ctx, found):
 			err = errOthers
+		case found.id == started && !found.isRunning():
+			err = c.ended(ctx)
 		case !found.isRunning() && c.isOld(ctx, found):
 			c.progress("Replacing the stopped container, whose image is older than this version. Files in home stay.")
 			next = found.spec()
@@ -178,6 +181,7 @@ func (c *call) ensure(ctx context.Context) (*engine.Endpoint, error) {
 			if found.isRunning() {
 				return c.awaitAnswer(ctx, found)
 			}
+			started = found.id
 			err = c.start(ctx, c.cfg.Name, found)
 		}
 		if errors.Is(err, errOthers) {

@@ -109,12 +109,3 @@ func (e *Engine) Ready(ctx context.Context) error {
 	}
 	return nil
 }
-
-// close ends idle connections to the Docker engine; for tests.
-func (e *Engine) close() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.docker != nil {
-		_ = e.docker.Close()
-	}
-}
