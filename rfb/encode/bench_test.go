@@ -131,7 +131,8 @@ func BenchmarkUpdate(b *testing.B) {
 		set  Settings
 	}{
 		{"tight", Settings{Format: Native, Encoding: Tight, Level: 2}},
-		{"tight-shared", Settings{Format: Native, Encoding: Tight, Level: 2, Shared: true}},
+		{"tight-gradient", Settings{Format: Native, Encoding: Tight, Level: 2, Gradient: true}},
+		{"tight-shared", Settings{Format: Native, Encoding: Tight, Level: 2, Gradient: true, Shared: true}},
 		{"tight-q6", Settings{Format: formats["rgbx"], Encoding: Tight, Level: 2, JPEG: QualityLevel(6)}},
 		{"zrle", Settings{Format: Native, Encoding: ZRLE, Level: 2}},
 		{"zlib", Settings{Format: Native, Encoding: Zlib, Level: 2}},

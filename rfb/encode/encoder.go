@@ -44,12 +44,12 @@ func NewEncoder(s Settings) *Encoder {
 // Settings returns the encoder's settings.
 func (e *Encoder) Settings() Settings { return e.set }
 
-// Encode appends the rectangles rs, which must lie in src and not overlap, to b,
-// which must be new or Reset. One rectangle may become several.
+// Encode appends the rectangles rs, which must lie in src and not overlap, to b.
+// One rectangle may become several.
 func (e *Encoder) Encode(b *Batch, src Block, rs ...image.Rectangle) {
 	for _, w := range e.shared {
 		if w != nil {
-			w.Forget() // the viewers have only this batch in common
+			w.Forget() // the viewers may have nothing before this in common
 		}
 	}
 	area := 0

@@ -118,8 +118,8 @@ func TestRoundTrip(t *testing.T) {
 				var own, both Streams
 				var batch Batch
 				encoders := [2]*Encoder{
-					NewEncoder(Settings{Format: format, Encoding: enc, Level: rng.IntN(10)}),
-					NewEncoder(Settings{Format: format, Encoding: enc, Level: rng.IntN(10), Shared: true}),
+					NewEncoder(Settings{Format: format, Encoding: enc, Level: rng.IntN(10), Gradient: true}),
+					NewEncoder(Settings{Format: format, Encoding: enc, Level: rng.IntN(10), Gradient: rng.IntN(2) == 0, Shared: true}),
 				}
 				alone, mixed := newViewer(format, 0, 0), newViewer(format, 0, 0)
 				for what, paint := range pictures {
@@ -267,7 +267,7 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		src := Block{image.Rect(0, 0, w, h), pix, w}
 		set := Settings{Format: formats[names[int(format)%len(names)]], Encoding: encodings[int(enc)%len(encodings)],
-			Level: int(level & 15), Shared: level > 127}
+			Level: int(level & 15), Gradient: level&16 > 0, Shared: level > 127}
 		e := NewEncoder(set)
 		v := newViewer(set.Format, w, h)
 		var s Streams

@@ -45,6 +45,12 @@ type Settings struct {
 	Level    int      // compression level 0 (fast) to 9 (small)
 	JPEG     JPEG     // for what looks like a photo; Tight only
 	Shared   bool     // compress without history, for any number of viewers
+
+	// Gradient allows Tight's gradient filter, which saves a tenth of a photo without
+	// JPEG. It is part of Tight, but few servers use it and some viewers do not know
+	// it: noVNC before 1.5 ends the connection. TigerVNC, TurboVNC, gtk-vnc and
+	// libvncclient know it, and noVNC from the version on that lists QEMU's LED state.
+	Gradient bool
 }
 
 // JPEG says whether and how well JPEG may be used. The zero value means never.

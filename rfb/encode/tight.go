@@ -33,7 +33,7 @@ const (
 
 // tight appends src as Tight rectangles, each of one kind of content.
 func (e *Encoder) tight(b *Batch, src Block) {
-	if src.Dx()*src.Dy() <= contentTile*contentTile {
+	if size(src.Rectangle) <= contentTile*contentTile {
 		e.tightPart(b, src, e.classify(src))
 		return
 	}
@@ -58,7 +58,7 @@ func (e *Encoder) tightPart(b *Batch, src Block, c content) {
 	case c.kind == photo && e.set.JPEG.Quality > 0 && size(src.Rectangle) >= jpegMinArea:
 		b.rect(src.Rectangle, Tight)
 		e.tightJPEG(b, src)
-	case c.kind == photo && e.pixel.rgb:
+	case c.kind == photo && e.set.Gradient && e.pixel.rgb:
 		b.rect(src.Rectangle, Tight)
 		b.buf = append(b.buf, byte(streamGradient)<<tightStream|tightFiltered, filterGradient)
 		e.data = e.gradient(e.data[:0], src)
@@ -85,13 +85,26 @@ func (e *Encoder) tightDrawn(b *Batch, src Block) {
 	switch {
 	case e.colour.build(src, min(maxColours, max(2, area/paletteShare))):
 		e.tightPalette(b, src)
-	case area/2 >= minHalf && src.Dx() >= src.Dy():
-		split(src.Rectangle, (src.Dx()+1)/2, area, func(r image.Rectangle) { e.tightDrawn(b, src.Sub(r)) })
 	case area/2 >= minHalf:
-		split(src.Rectangle, src.Dx(), src.Dx()*((src.Dy()+1)/2), func(r image.Rectangle) { e.tightDrawn(b, src.Sub(r)) })
+		first, second := halves(src.Rectangle)
+		e.tightDrawn(b, src.Sub(first))
+		e.tightDrawn(b, src.Sub(second))
 	default:
 		e.tightFull(b, src, true)
 	}
+}
+
+// halves cuts r across its longer side.
+func halves(r image.Rectangle) (first, second image.Rectangle) {
+	first, second = r, r
+	if r.Dx() >= r.Dy() {
+		first.Max.X = r.Min.X + r.Dx()/2
+		second.Min.X = first.Max.X
+	} else {
+		first.Max.Y = r.Min.Y + r.Dy()/2
+		second.Min.Y = first.Max.Y
+	}
+	return first, second
 }
 
 // tightFull appends pixels as they are.
@@ -149,13 +162,15 @@ func (e *Encoder) tightJPEG(b *Batch, src Block) {
 // from what its neighbours left and above predict. Photos become small numbers.
 func (e *Encoder) gradient(dst []byte, src Block) []byte {
 	n := src.Dx()
-	e.zeros = append(e.zeros[:0], make([]uint32, n)...)
-	above := e.zeros
+	if len(e.zeros) < n {
+		e.zeros = make([]uint32, n)
+	}
+	above := e.zeros[:n]
 	for y := range src.Dy() {
 		row := src.row(y)
 		from := len(dst)
 		dst = grow(dst, 3*n)
-		gradientRow(dst[from:], row, above[:len(row)])
+		gradientRow(dst[from:], row, above)
 		above = row
 	}
 	return dst

@@ -32,7 +32,7 @@ func show(t *testing.T, set Settings, src Block) (*viewer, *Batch) {
 // short data, fills, mono rows, palettes.
 func TestTightSmallPrint(t *testing.T) {
 	rng := rngOf(t)
-	e := NewEncoder(Settings{Format: formats["rgbx"], Encoding: Tight, Level: 2})
+	e := NewEncoder(Settings{Format: formats["rgbx"], Encoding: Tight, Level: 2, Gradient: true})
 	var s Streams
 	v := newViewer(formats["rgbx"], 0, 0)
 	for w := 1; w <= 9; w++ {
@@ -66,7 +66,7 @@ func TestTightSmallPrint(t *testing.T) {
 func TestTightWidth(t *testing.T) {
 	for content, kind := range map[string]string{"1 colours": "fill", "text": "palette", "photo": "gradient", "noise": "gradient"} {
 		src := paint(t, content, 5000, 50)
-		v, b := show(t, Settings{Format: Native, Encoding: Tight, Level: 2}, src)
+		v, b := show(t, Settings{Format: Native, Encoding: Tight, Level: 2, Gradient: true}, src)
 		if err := v.differs(src.Pix); err != nil {
 			t.Error(err)
 		}
@@ -74,7 +74,11 @@ func TestTightWidth(t *testing.T) {
 			t.Errorf("%s was sent as %v", content, v.seen)
 		}
 	}
-	v, _ := show(t, Settings{Format: Native, Encoding: Tight, Level: 2, JPEG: QualityLevel(5)}, paint(t, "photo", 5000, 50))
+	v, _ := show(t, Settings{Format: Native, Encoding: Tight, Level: 2}, paint(t, "photo", 5000, 50))
+	if v.seen["full"] < 3 || v.seen["gradient"] > 0 {
+		t.Errorf("a photo without the gradient filter was sent as %v", v.seen)
+	}
+	v, _ = show(t, Settings{Format: Native, Encoding: Tight, Level: 2, JPEG: QualityLevel(5)}, paint(t, "photo", 5000, 50))
 	if v.seen["jpeg"] < 3 {
 		t.Errorf("a photo was sent as %v", v.seen)
 	}
