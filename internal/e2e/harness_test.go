@@ -145,9 +145,14 @@ type agent struct {
 // agent starts a server process and connects to it.
 func (c *computer) agent() *agent {
 	c.t.Helper()
+	return c.agentWith(nil)
+}
+
+func (c *computer) agentWith(options *mcp.ClientOptions) *agent {
+	c.t.Helper()
 	cmd := c.command()
 	cmd.Stderr = &prefixed{t: c.t}
-	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, nil)
+	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, options)
 	session, err := client.Connect(context.Background(), &mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		c.t.Fatal(err)
