@@ -178,9 +178,18 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkPlan measures the plan alone.
+// BenchmarkPlan measures the plan alone. Strewn are single pixels all over the
+// screen.
 func BenchmarkPlan(b *testing.B) {
-	for name, s := range benchScreens() {
+	screens := benchScreens()
+	strewn := &benchScreen{a: screens["text"].a, area: image.Rect(0, 0, benchWidth, benchHeight)}
+	strewn.b = append([]uint32(nil), strewn.a...)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 10000 {
+		strewn.b[rng.IntN(len(strewn.b))] ^= 0x123456
+	}
+	screens["strewn"] = strewn
+	for name, s := range screens {
 		b.Run(name, func(b *testing.B) {
 			var p Planner
 			var dirty frame.CellSet

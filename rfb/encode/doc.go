@@ -8,22 +8,23 @@
 //     finds few operations that lead from one to the other: exact [Copy]
 //     operations for what scrolled or was dragged, and rectangles for the rest.
 //  2. [Encoder.Encode] appends rectangles to a [Batch], in the pixel format and
-//     encoding of its [Settings]. A Batch belongs to no connection: made with
-//     Settings.Shared it serves every viewer with equal Settings.
+//     encoding of its [Settings]. What a part of the picture looks like (one colour,
+//     drawn, a photo) decides how it is sent. A Batch belongs to no connection: made
+//     with Settings.Shared it serves every viewer with equal Settings.
 //  3. [Streams.Append] appends a Batch to the bytes of one connection. Streams is
 //     the zlib state that a connection shares with its viewer.
 //
 // # Shared chunks and own streams
 //
 // ZRLE, Zlib and Tight keep zlib streams open for as long as the connection
-// lives. With Settings.Shared every piece of compressed data is a raw deflate
-// chunk that refers to nothing before itself and ends with a sync flush. Such a
-// chunk may be spliced into any open stream, so one encoding serves any number of
-// viewers. Without Settings.Shared a Batch holds the data uncompressed, and
-// Streams.Append compresses them with the connection's own history: fewer bytes
-// for small changes that resemble earlier ones, but work for each viewer. A
-// connection may go from one to the other at any rectangle; Streams forgets the
-// history that a spliced chunk made useless.
+// lives. With Settings.Shared the compressed data of a Batch are raw deflate chunks
+// that refer to nothing before the Batch and end with a sync flush. They may be
+// spliced into any open stream, so one encoding serves any number of viewers.
+// Without Settings.Shared a Batch holds the data uncompressed, and Streams.Append
+// compresses them with the connection's own history: fewer bytes for small changes
+// that resemble earlier ones (a typed letter takes 85 bytes instead of 180), but
+// work for each viewer. A connection may go from one to the other with any Batch;
+// Streams forgets the history that a spliced chunk made useless.
 //
 // # Whose pixels a plan starts from
 //

@@ -76,8 +76,10 @@ func TestGoldenRects(t *testing.T) {
 		{"hextile raw", Hextile, block([]uint32{r, k, w}), "0000 0000 0003 0001 00000005 01 0000ff00 00000000 ffffff00"},
 		{"tight fill", Tight, block([]uint32{r, r}), "0000 0000 0002 0001 00000007 80 ff0000"},
 		{"tight short pixels", Tight, block(noise[:3]), "0000 0000 0003 0001 00000007 00 010203 405060 7f8090"},
-		{"tight short mono", Tight, block([]uint32{w, w, w, w, w, w, w, w, r}, []uint32{r, w, w, w, w, w, w, w, w}),
-			"0000 0000 0009 0002 00000007 50 01 01 ffffff ff0000 0080 8000"},
+		{
+			"tight short mono", Tight, block([]uint32{w, w, w, w, w, w, w, w, r}, []uint32{r, w, w, w, w, w, w, w, w}),
+			"0000 0000 0009 0002 00000007 50 01 01 ffffff ff0000 0080 8000",
+		},
 	} {
 		var b Batch
 		NewEncoder(Settings{Format: Native, Encoding: c.enc, Level: 2}).Encode(&b, c.src, c.src.Rectangle)

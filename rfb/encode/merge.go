@@ -23,6 +23,9 @@ func merge(rects []image.Rectangle) []image.Rectangle {
 			if rects[i].Empty() || rects[j].Empty() {
 				continue // joined with another
 			}
+			if size(rects[i].Union(rects[j])) > 3*(size(rects[i])+size(rects[j]))+mergeWaste {
+				continue // too far apart to look closer
+			}
 			u, area := surround(rects, rects[i].Union(rects[j]))
 			if waste := size(u) - area; waste > max(mergeWaste, size(u)/mergeShare) {
 				continue

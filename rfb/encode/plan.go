@@ -22,9 +22,13 @@ type Planner struct {
 	moves mover
 }
 
-// maxGap is how many unchanged cells in a row are sent along rather than begin
-// another rectangle. A rectangle costs about thirty bytes, a cell of text ten.
-const maxGap = 2
+const (
+	// maxGap is how many unchanged cells in a row are sent along rather than begin
+	// another rectangle. A rectangle costs about thirty bytes, a cell of text ten.
+	maxGap = 2
+	// maxRects bounds the rectangles of a change that is strewn over the screen.
+	maxRects = 256
+)
 
 // Plan returns the way from the picture shown to the picture next, both of the
 // given size without gaps between rows. They may differ only in the cells of
@@ -39,7 +43,12 @@ func (p *Planner) Plan(shown, next []uint32, width, height int, dirty *frame.Cel
 		p.plan.Copies = p.moves.find(p.plan.Copies, was, is, &p.cells)
 	}
 	p.dropEqual(was, is)
-	p.plan.Rects = p.cover.rects(p.plan.Rects, &p.cells, maxGap)
+	for gap := maxGap; ; gap *= 4 {
+		p.plan.Rects = p.cover.rects(p.plan.Rects[:0], &p.cells, gap)
+		if len(p.plan.Rects) <= maxRects || gap >= p.cells.area.Dx() {
+			break
+		}
+	}
 	p.plan.Rects = merge(p.plan.Rects)
 	n := 0
 	for _, r := range p.plan.Rects {

@@ -206,6 +206,20 @@ func TestDragIsOneCopy(t *testing.T) {
 	}
 }
 
+// TestStrewnChange changes single pixels all over a large screen: the plan stays
+// short.
+func TestStrewnChange(t *testing.T) {
+	rng := rngOf(t)
+	var p Planner
+	s := newStage(rng, 1920, 1080)
+	for range 20000 {
+		s.next[rng.IntN(len(s.next))] ^= 0x123456
+	}
+	if plan := s.follow(t, &p, true); len(plan.Rects) > maxRects {
+		t.Errorf("%d rectangles", len(plan.Rects))
+	}
+}
+
 func TestCoverIsExact(t *testing.T) {
 	rng := rngOf(t)
 	var p Planner

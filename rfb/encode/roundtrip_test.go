@@ -266,8 +266,10 @@ func FuzzRoundTrip(f *testing.F) {
 			pix[i] = uint32(data[i]) * 0x030507 & 0xffffff
 		}
 		src := Block{image.Rect(0, 0, w, h), pix, w}
-		set := Settings{Format: formats[names[int(format)%len(names)]], Encoding: encodings[int(enc)%len(encodings)],
-			Level: int(level & 15), Gradient: level&16 > 0, Shared: level > 127}
+		set := Settings{
+			Format: formats[names[int(format)%len(names)]], Encoding: encodings[int(enc)%len(encodings)],
+			Level: int(level & 15), Gradient: level&16 > 0, Shared: level > 127,
+		}
 		e := NewEncoder(set)
 		v := newViewer(set.Format, w, h)
 		var s Streams

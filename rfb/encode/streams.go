@@ -23,7 +23,7 @@ const (
 
 // Streams is what one connection and its viewer share: the state of their zlib
 // streams. It begins with the connection and lives as long, across changes of
-// encoding and pixel format. The zero value is ready. It takes about half a
+// encoding and pixel format. The zero value is ready. It takes about a
 // megabyte for each stream that compresses with a history of its own.
 type Streams struct {
 	open    [streamCount]bool // the zlib header was sent
