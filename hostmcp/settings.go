@@ -31,6 +31,7 @@ const (
 	SettingNetwork  = "COMPUTER_USE_NETWORK"
 	SettingPortBase = "COMPUTER_USE_PORT_BASE"
 	SettingLog      = "COMPUTER_USE_LOG"
+	SettingNative   = "COMPUTER_USE_NATIVE_VIEWERS"
 )
 
 const (
@@ -77,6 +78,12 @@ var SettingTable = []Setting{
 		Name: SettingPortBase, Default: "20900", Form: "a number from 1024 to 65519",
 		Doc:   "First of 17 ports on 127.0.0.1: the viewer page, then the VNC ports of screens 1 to 16.",
 		check: inRange(1024, 65519),
+	},
+	{
+		Name: SettingNative, Default: "control", Form: "control, watch or off",
+		Doc: "What VNC programs may do: take control with the first key or button, only watch, or nothing: then " +
+			"no port is open for them. Chosen when the computer starts.",
+		check: oneOf("control", "watch", "off"),
 	},
 	{
 		Name: settingScreenSize, Default: api.DefaultScreenSize, Form: "<width>x<height>, each side 320 to 7680 pixels",

@@ -174,7 +174,7 @@ func dockerEngine(s *hostmcp.Settings, log *slog.Logger) (*docker.Engine, error)
 }
 
 func localEngine(s *hostmcp.Settings, log *slog.Logger) (*local.Engine, error) {
-	values, err := read(s, hostmcp.SettingName, hostmcp.SettingSandbox, hostmcp.SettingNetwork, hostmcp.SettingPortBase)
+	values, err := read(s, hostmcp.SettingName, hostmcp.SettingSandbox, hostmcp.SettingNetwork, hostmcp.SettingPortBase, hostmcp.SettingNative)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func localEngine(s *hostmcp.Settings, log *slog.Logger) (*local.Engine, error) {
 	}
 	base, _ := strconv.Atoi(values[hostmcp.SettingPortBase]) // the setting is a number
 	return local.New(local.Config{
-		Name: values[hostmcp.SettingName], PortBase: base,
+		Name: values[hostmcp.SettingName], PortBase: base, NativeViewers: values[hostmcp.SettingNative],
 		Unsafe: values[hostmcp.SettingSandbox] == "off", Logger: log,
 	})
 }

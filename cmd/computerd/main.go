@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/falleng0d/computer-use-mcp/session/daemon"
@@ -68,6 +69,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (o daemo
 	flags.StringVar(&o.TokenFile, "token-file", "", "`file` with the API's bearer token")
 	flags.StringVar(&o.Network, "network", or(getenv("COMPUTER_USE_NETWORK"), "internet"), "what the computer reaches: internet or offline")
 	flags.StringVar(&o.Sandbox, "sandbox", getenv("COMPUTER_USE_SANDBOX"), "what isolates the computer, in a few `words`")
+	flags.StringVar((*string)(&o.NativeViewers), "native-viewers", string(daemon.NativeControl), "what VNC programs `may` do: control, watch or off")
 	flags.IntVar(&serverUID, "server-uid", -1, "user `id` of the X servers")
 	flags.IntVar(&serverGID, "server-gid", -1, "group `id` of the X servers")
 	flags.IntVar(&programUID, "program-uid", -1, "user `id` of the programs")
@@ -88,6 +90,9 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (o daemo
 	}
 	if o.Network != "internet" && o.Network != "offline" {
 		return o, level, fmt.Errorf("--network %q is neither internet nor offline", o.Network)
+	}
+	if may := []daemon.NativeViewers{daemon.NativeControl, daemon.NativeWatch, daemon.NativeOff}; !slices.Contains(may, o.NativeViewers) {
+		return o, level, fmt.Errorf("--native-viewers %q is neither control, watch nor off", o.NativeViewers)
 	}
 	const most = 65535 - 16
 	if o.PortBase < 0 || o.PortBase > most {

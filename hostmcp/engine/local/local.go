@@ -59,6 +59,10 @@ type Config struct {
 	// screens' VNC ports. 0 serves neither on a fixed port.
 	PortBase int
 
+	// NativeViewers says what VNC programs may do: control, watch or off. Empty is
+	// the daemon's choice, control.
+	NativeViewers string
+
 	// Unsafe runs the daemon without the sandbox: agents' programs can then do to
 	// this machine whatever the user can.
 	Unsafe bool

@@ -103,6 +103,9 @@ func (e *Engine) command(computerd string) (*exec.Cmd, error) {
 			"--viewer-listen", net.JoinHostPort("127.0.0.1", strconv.Itoa(base)),
 			"--port-base", strconv.Itoa(base))
 	}
+	if may := e.cfg.NativeViewers; may != "" {
+		daemon = append(daemon, "--native-viewers", may)
+	}
 	if os.Getuid() == 0 && !e.cfg.Unsafe {
 		daemon = append(daemon,
 			"--program-uid", strconv.Itoa(ProgramUID), "--program-gid", strconv.Itoa(ProgramUID),

@@ -21,6 +21,7 @@ const DefaultName = "computer-use"
 type Config struct {
 	Name, StateDir, HomeDir, Computerd string
 	PortBase                           int
+	NativeViewers                      string
 	Unsafe                             bool
 	Logger                             *slog.Logger
 }
