@@ -11,8 +11,8 @@
 # ------------------------------------------------------------------ slim
 FROM debian:trixie-slim AS desktop
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
-RUN printf '%s\n' 'APT::Install-Recommends "0";' 'APT::Get::Assume-Yes "1";' 'Acquire::Retries "3";' 'Acquire::Languages "none";' \
-      > /etc/apt/apt.conf.d/90computer; \
+RUN printf '%s\n' 'APT::Install-Recommends "0";' 'APT::Get::Assume-Yes "1";' 'APT::Keep-Downloaded-Packages "0";' \
+      'Acquire::Retries "3";' 'Acquire::Languages "none";' > /etc/apt/apt.conf.d/90computer; \
     printf '%s\n' 'path-exclude /usr/share/doc/*' 'path-include /usr/share/doc/*/copyright' 'path-exclude /usr/share/man/*' \
       'path-exclude /usr/share/info/*' 'path-exclude /usr/share/locale/*' > /etc/dpkg/dpkg.cfg.d/computer
 ENV DEBIAN_FRONTEND=noninteractive
@@ -50,7 +50,8 @@ RUN useradd --create-home --uid 1000 --shell /bin/bash computer; \
     chown -R computer:computer /home/computer
 COPY rootfs/ /
 WORKDIR /home/computer
-# The engine's own flags follow as CMD; these serve a computer that is started by hand.
+# The engine gives its own flags as CMD and labels. Those that are set here serve a
+# computer that somebody starts by hand; see image/README.md.
 ENTRYPOINT ["/usr/bin/tini", "--", "/usr/local/sbin/computer-start"]
 CMD ["--listen", "0.0.0.0:7070", "--viewer-listen", "0.0.0.0:20900", "--port-base", "20900", "--sandbox", "a container"]
 
@@ -60,7 +61,8 @@ ARG VERSION=dev
 ARG PROTOCOL
 LABEL org.opencontainers.image.title="computer-use-mcp computer (slim)" \
       org.opencontainers.image.version="${VERSION}" \
-      computer-use.version="${VERSION}" computer-use.protocol="${PROTOCOL}"
+      computer-use.version="${VERSION}" computer-use.protocol="${PROTOCOL}" \
+      computer-use.port-base="20900" computer-use.network="internet"
 
 # ------------------------------------------------------------------ full
 # Node.js 24 is not in Debian 13. The registry's package of its binary is, in the
@@ -115,4 +117,5 @@ ARG VERSION=dev
 ARG PROTOCOL
 LABEL org.opencontainers.image.title="computer-use-mcp computer" \
       org.opencontainers.image.version="${VERSION}" \
-      computer-use.version="${VERSION}" computer-use.protocol="${PROTOCOL}"
+      computer-use.version="${VERSION}" computer-use.protocol="${PROTOCOL}" \
+      computer-use.port-base="20900" computer-use.network="internet"

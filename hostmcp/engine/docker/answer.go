@@ -99,8 +99,9 @@ func (f *found) hostPort(port int) int {
 	return 0
 }
 
-// probe asks the daemon who it is. The call carries the identity that is expected, so
-// another computer refuses it; the home is learned from the answer.
+// probe asks the daemon who it is. The call carries the identity that the container was
+// made with, so another computer refuses it. What is not known yet, the home and the
+// identity of a container that was made by hand, is learned from the answer.
 func (c *call) probe(ctx context.Context, e *engine.Endpoint) error {
 	ctx, cancel := context.WithTimeout(ctx, c.limits.probe)
 	defer cancel()
@@ -108,7 +109,7 @@ func (c *call) probe(ctx context.Context, e *engine.Endpoint) error {
 	defer computer.CloseIdle()
 	info, err := computer.Info(ctx)
 	if err == nil {
-		e.HomeID = info.HomeID
+		e.ComputerID, e.HomeID = info.ComputerID, info.HomeID
 	}
 	return err
 }
@@ -120,6 +121,9 @@ func (c *call) wrongVersion(f *found, cause error) *api.Error {
 		c.cfg.Name, f.image.version, c.cfg.Version, api.AsError(cause).Message)
 	if isRelease(f.image.version) && isRelease(c.cfg.Version) && compareReleases(c.cfg.Version, f.image.version) < 0 {
 		return e.WithFix("Ask the user to update computer-use-mcp to version %s.", f.image.version)
+	}
+	if !f.isOurs() {
+		return e.WithFix("Ask the user to make the container %s again, of the image %s. Files in home stay.", c.cfg.Name, c.cfg.Image)
 	}
 	return e.WithFix("Ask the user to run `docker stop %s` when nobody works on it, then call start_computer again: that upgrades it. Files in home stay.", c.cfg.Name)
 }

@@ -20,7 +20,8 @@ import (
 	"github.com/falleng0d/computer-use-mcp/api"
 )
 
-// Labels. The image has the first two, a container all.
+// Labels. A container has all of them when it was made here, and those of its image when
+// it was made by hand: all but the computer's id.
 const (
 	labelVersion  = "computer-use.version"
 	labelProtocol = "computer-use.protocol"
@@ -59,7 +60,7 @@ type found struct {
 	id       string
 	state    container.ContainerState
 	started  string // when it was last started, as the engine words it
-	computer string // the computer's id, empty when the container is not ours
+	computer string // the computer's id, empty when the container was not made here
 	portBase int
 	network  string          // of labelNetwork
 	imageRef string          // as it was named when the container was made
@@ -70,6 +71,9 @@ type found struct {
 
 // spec returns what the container was made with.
 func (f *found) spec() spec { return spec{portBase: f.portBase, offline: f.isOffline()} }
+
+// isOurs reports whether the container was made here, and not by hand.
+func (f *found) isOurs() bool { return f.computer != "" }
 
 func (f *found) isOffline() bool { return f.network == networkOffline }
 
@@ -237,7 +241,7 @@ func (c *call) start(ctx context.Context, name string, f *found) error {
 	if taken == nil {
 		return c.explain(ctx, "start the container "+name, err)
 	}
-	if f.neverRan() {
+	if f.isOurs() && f.neverRan() || f.network == networkRelay {
 		if undo := c.remove(ctx, f); undo != nil {
 			c.log.Warn("remove a container whose ports are taken", "error", undo)
 		}

@@ -13,6 +13,8 @@
 // A container is removed in two cases, by its id and without force. It is stopped and
 // of an older image than this binary's: then the next one takes over its home and its
 // ports. Or it has never run, because it could not be finished or a port was taken.
+// A container of a computer's image that somebody else made, by hand or with compose, is
+// started and used, and never removed.
 //
 // # Secrets
 //
@@ -164,11 +166,11 @@ func (c *call) ensure(ctx context.Context) (*engine.Endpoint, error) {
 		switch {
 		case found == nil:
 			err = c.create(ctx, next)
-		case found.isChanging(), found.neverRan() && !c.isFinished(ctx, found):
+		case found.isChanging(), found.isOurs() && found.neverRan() && !c.isFinished(ctx, found):
 			err = errOthers
 		case found.id == started && !found.isRunning():
 			err = c.ended(ctx)
-		case !found.isRunning() && c.isOld(ctx, found):
+		case found.isOurs() && !found.isRunning() && c.isOld(ctx, found):
 			c.progress("Replacing the stopped container, whose image is older than this version. Files in home stay.")
 			next = found.spec()
 			err = c.replace(ctx, found)
@@ -228,7 +230,7 @@ func (p *patience) isOut(limit time.Duration, f *found) bool {
 // giveUpOn removes a container that has never run, whose maker must have died, and
 // refuses any other.
 func (c *call) giveUpOn(ctx context.Context, f *found) error {
-	if f != nil && f.neverRan() {
+	if f != nil && f.isOurs() && f.neverRan() {
 		c.log.Warn("removing a container that was never finished", "id", f.id)
 		return c.remove(ctx, f)
 	}

@@ -223,8 +223,37 @@ func TestStates(t *testing.T) {
 func TestStranger(t *testing.T) {
 	s := newStub(t)
 	ensure(t, s.engine())
-	delete(s.find("c").request.Labels, labelComputer)
+	s.find("c").request.Labels = nil
 	refused(t, s.engine(), api.CodeComputerMismatch, "COMPUTER_USE_NAME")
+}
+
+// Containers that somebody made of our image by hand are used, and never removed.
+func TestMadeByHand(t *testing.T) {
+	s := newStub(t)
+	made := ensure(t, s.engine())
+	b := s.find("c")
+	delete(b.request.Labels, labelComputer)
+	if joined := ensure(t, s.engine()); joined.ComputerID != made.ComputerID || joined.Token != made.Token {
+		t.Errorf("%+v, want %+v", joined, made)
+	}
+	s.set("c", container.StateExited)
+	s.images["computer:2"] = imageOf("2", "2.0.0", 9)
+	newer := s.engine(func(c *Config) { c.Image = "computer:2" })
+	if status, err := newer.Status(t.Context()); err != nil || !strings.Contains(detail(status, "upgrade"), "by hand") {
+		t.Errorf("%+v, %v", status, err)
+	}
+	ensure(t, newer)
+	b.stop()
+	b.state, b.started = container.StateCreated, "0001-01-01T00:00:00Z"
+	s.fail["POST start"] = errors.New("Bind for 127.0.0.1:21007 failed: port is already allocated")
+	refused(t, newer, api.CodePortTaken, "Port 21007 ", "docker rm c")
+	if s.find("c") != b {
+		t.Error("the container was removed")
+	}
+	delete(s.fail, "POST start")
+	ensure(t, newer)
+	s.protocol = "9.0"
+	refused(t, newer, api.CodeVersionMismatch, "make the container c again", "computer:2")
 }
 
 func TestImages(t *testing.T) {

@@ -48,8 +48,8 @@ func (c *call) noAnswer(cause error) *api.Error {
 // check refuses a container that cannot be used as it is.
 func (c *call) check(f *found) error {
 	name := c.cfg.Name
-	if f.computer == "" {
-		return api.Errorf(api.CodeComputerMismatch, "The container %s is not a computer of this product: it has no label %s.", name, labelComputer).
+	if f.image.version == "" || f.portBase == 0 {
+		return api.Errorf(api.CodeComputerMismatch, "The container %s is not a computer of this product: its image has no label %s.", name, labelVersion).
 			WithFix("Set COMPUTER_USE_NAME to another name, or remove that container.")
 	}
 	if c.cfg.Offline && !f.isOffline() {
@@ -105,7 +105,7 @@ func explainPort(err error, name string, f *found) *api.Error {
 	}
 	e := api.Errorf(api.CodePortTaken, "%s %s. The computer %s needs ports %d to %d of 127.0.0.1.",
 		port, why, name, f.portBase, f.portBase+api.MaxScreens)
-	if f.neverRan() {
+	if f.neverRan() && f.isOurs() || f.network == networkRelay {
 		return e.WithFix("Set COMPUTER_USE_PORT_BASE to the first of 17 free ports, or end the program that has the port.")
 	}
 	return e.WithFix("End the program that has the port. Or the user runs `docker rm %s`, after which COMPUTER_USE_PORT_BASE chooses other ports; files in home stay.", name)

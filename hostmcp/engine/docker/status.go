@@ -83,6 +83,8 @@ func (i *image) words() string {
 func (c *call) upgrade(ctx context.Context, f *found, want *image) string {
 	pending := c.isOlder(ctx, f, want) || want == nil && c.isBehind(f)
 	switch {
+	case !f.isOurs():
+		return "none: the container was made by hand"
 	case !pending:
 		return "none pending"
 	case f.isRunning():

@@ -347,7 +347,7 @@ func (s *stub) start(b *box) error {
 			refusal = api.Errorf(api.CodePermissionDenied, "wrong token")
 		case protocol != r.Header.Get(api.HeaderProtocol):
 			refusal = api.Errorf(api.CodeVersionMismatch, "other protocol")
-		case r.Header.Get(api.HeaderComputer) != computer.content["computer-id"]:
+		case r.Header.Get(api.HeaderComputer) != "" && r.Header.Get(api.HeaderComputer) != computer.content["computer-id"]:
 			refusal = api.Errorf(api.CodeComputerMismatch, "another computer")
 		}
 		if refusal != nil {
