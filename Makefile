@@ -8,10 +8,10 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 FUZZTIME := 30s
 
-.PHONY: help try assets build test race lint fuzz bench clean
+.PHONY: help try assets build test race lint fuzz bench image image-slim e2e-docker clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 try: ## install what is missing, build, open a computer, drive it, write try.png
 	scripts/install try
@@ -44,6 +44,15 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 bench: ## run every benchmark once, with its numbers
 	scripts/install test
 	go test -run '^$$' -bench . -benchmem -count=1 ./...
+
+image: assets ## build the computer's image as computer-use-mcp:dev (docker build flags: IMAGE_FLAGS)
+	VERSION='$(VERSION)' scripts/docker-image full computer-use-mcp:dev $(IMAGE_FLAGS)
+
+image-slim: assets ## build its small flavour as computer-use-mcp:slim
+	VERSION='$(VERSION)' scripts/docker-image slim computer-use-mcp:slim $(IMAGE_FLAGS)
+
+e2e-docker: assets ## test computers in Docker; starts an engine where none answers
+	scripts/docker-e2e -v
 
 clean: ## remove what was built
 	rm -rf bin try.png
