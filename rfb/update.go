@@ -148,6 +148,9 @@ func (u *updater) pixels() error {
 	}
 	w.owed.Union(u.changed)
 	u.repaintCursor(&w.owed)
+	if w.owed.Empty() {
+		return nil
+	}
 	u.take(&w.dirty, &w.owed)
 	return u.rectangles(w.planner.Cover(&w.dirty), w.settings.settings)
 }
@@ -247,7 +250,9 @@ func (u *updater) encode(r image.Rectangle, s encode.Settings, shared bool) {
 		w.encoderFor(s).Encode(batch, u.block(r), r)
 	}
 	w.out = w.streams.Append(w.out, batch)
-	batch.Mark(&w.lossy)
+	if s.JPEG.Quality > 0 || !w.lossy.Empty() {
+		batch.Mark(&w.lossy)
+	}
 	u.count += batch.Rects()
 }
 
