@@ -377,6 +377,8 @@ type Step struct {
 	// Ignored says that Region, of a residual verdict, is left out of account for
 	// a while.
 	Ignored bool `json:"ignored,omitempty"`
+	// Busy says that the program still announced work at a timeout.
+	Busy bool `json:"busy,omitempty"`
 	// Image describes the picture taken after the step, when one was asked for
 	// each. The image parts come in the order of the steps, the closing one last.
 	Image *Image `json:"image,omitempty"`

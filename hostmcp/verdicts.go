@@ -55,8 +55,12 @@ func verdictText(s api.Step, settle *api.Settle) string {
 		}
 		return text + "If not, " + ignoreCall(*s.Region, settle) + " leaves it out."
 	case api.VerdictTimeout:
-		return fmt.Sprintf("the screen was still changing after %s%s. Call computer_wait until it is still, then look again.",
-			age(s.WaitedMS), changedText(s.Region))
+		still := "the screen was still changing"
+		if s.Busy {
+			still = "the program still showed that it is busy"
+		}
+		return fmt.Sprintf("%s after %s%s. Call computer_wait until it is still, then look again.",
+			still, age(s.WaitedMS), changedText(s.Region))
 	}
 	return ""
 }

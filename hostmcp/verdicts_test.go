@@ -53,6 +53,9 @@ func TestActText(t *testing.T) {
 		{"timeout", 1, []api.Step{{Kind: "click", Verdict: api.VerdictTimeout, WaitedMS: 8000, Region: region}}, nil, []string{
 			"still changing after 8s", "40x48 at 560, 40", "computer_wait",
 		}},
+		{"busy", 1, []api.Step{{Kind: "click", Verdict: api.VerdictTimeout, WaitedMS: 8000, Busy: true}}, nil, []string{
+			"Action 1 (click): the program still showed that it is busy after 8s.", "computer_wait",
+		}},
 		{"stopped", 4, []api.Step{
 			{Kind: "click", Verdict: api.VerdictSettled}, {Index: 1, Kind: "key", Verdict: api.VerdictNoReaction, WaitedMS: 300},
 		}, &api.Stopped{At: 1, Why: "no visible change", Done: []int{0, 1}, NotRun: []int{2, 3}, Hint: "Look first."}, []string{

@@ -156,13 +156,17 @@ func (b *batch) settle(ctx context.Context, out *api.Step, base settle.Baseline)
 	out.Reacted = v.Reacted
 	out.WaitedMS = v.Waited.Milliseconds()
 	out.Region = region(v.Region)
-	out.Ignored = v.Ignored
+	out.Ignored, out.Busy = v.Ignored, v.Busy
 	if out.Index == len(b.plan)-1 {
 		return nil // nothing is left to stop
 	}
 	switch {
 	case v.Outcome == settle.Timeout:
-		b.stop(out.Index, "the screen was still changing after "+v.Waited.Round(100*time.Millisecond).String(),
+		still := "the screen was still changing"
+		if v.Busy {
+			still = "the program still showed that it is busy"
+		}
+		b.stop(out.Index, still+" after "+v.Waited.Round(100*time.Millisecond).String(),
 			"Wait with computer_wait until it is still, look at it, and go on with the actions that were not run.")
 	case v.Outcome == settle.NoReaction && b.stopsWithoutReaction(out.Kind):
 		b.stop(out.Index, "the screen did not change after the "+out.Kind,

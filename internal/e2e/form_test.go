@@ -3,6 +3,8 @@ package e2e
 import (
 	_ "embed"
 	"fmt"
+	"image"
+	"image/color"
 	"io"
 	"net"
 	"net/http"
@@ -214,4 +216,45 @@ func formSteps() (steps []map[string]any, want string) {
 		want += text + "|"
 	}
 	return append(steps, row(9), row(10)), want + "true"
+}
+
+//go:embed testdata/corners.html
+var cornersPage []byte
+
+// Targets of 10 pixels in the corners of a large screen are hit with what an agent can
+// see: a picture at half the size, and the answer's scale.
+func TestScaledPictureHitsCorners(t *testing.T) {
+	c := newComputer(t, "COMPUTER_USE_SCREEN_SIZE=2560x1600", "COMPUTER_USE_IMAGE_MAX_SIDE=1280", "COMPUTER_USE_IMAGE_FORMAT=png")
+	s := c.agent().start("corners")
+	hit := s.page(c, cornersPage, "")
+	s.act(map[string]any{"kind": "move", "x": 1280, "y": 800})
+	got := s.observe()
+	about := got.fields["image"].(map[string]any)
+	if got.image == nil || got.image.Bounds().Dx() != 1280 || got.image.Bounds().Dy() != 800 || about["width"] != 1280.0 || about["scale"] != 0.5 {
+		t.Fatalf("%v: %s", about, got.text)
+	}
+	for name, colour := range map[string]color.RGBA{
+		"red": {255, 0, 0, 255}, "lime": {0, 255, 0, 255}, "blue": {0, 0, 255, 255}, "fuchsia": {255, 0, 255, 255},
+	} {
+		var target image.Rectangle
+		for y := range 800 {
+			for x := range 1280 {
+				if color.RGBAModel.Convert(got.image.At(x, y)) == colour {
+					target = target.Union(image.Rect(x, y, x+1, y+1))
+				}
+			}
+		}
+		scale := about["scale"].(float64)
+		x := float64(target.Min.X+target.Max.X) / 2 / scale
+		y := float64(target.Min.Y+target.Max.Y) / 2 / scale
+		s.act(map[string]any{"kind": "click", "x": int(x), "y": int(y)})
+		select {
+		case what := <-hit:
+			if what != name {
+				t.Errorf("the click at %v, %v on %s hit %s", x, y, name, what)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatalf("the click at %v, %v on %s did not arrive", x, y, name)
+		}
+	}
 }
