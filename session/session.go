@@ -140,6 +140,9 @@ func (s *Session) inTurn(ctx context.Context, f func(context.Context, *Desktop) 
 		return explain(ctx, err)
 	}
 	defer leave()
+	if s.ctx.Err() != nil { // the one before left because of that; ctx may learn it later
+		return context.Cause(s.ctx)
+	}
 	seen := s.seen
 	d, err := s.open(ctx)
 	if err == nil {
