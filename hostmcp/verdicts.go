@@ -120,8 +120,10 @@ func settleText(s api.Settle) string {
 		name string
 		ms   int64
 	}{
-		{"quiet_ms", s.QuietMS}, {"react_ms", s.ReactMS},
-		{"max_wait_ms", s.MaxWaitMS}, {"residual_bail_ms", s.ResidualBailMS},
+		{"quiet_ms", s.QuietMS},
+		{"react_ms", s.ReactMS},
+		{"max_wait_ms", s.MaxWaitMS},
+		{"residual_bail_ms", s.ResidualBailMS},
 	} {
 		fmt.Fprintf(&b, " %s %d", v.name, v.ms)
 		if slices.Contains(s.Pinned, v.name) {

@@ -130,10 +130,27 @@ func TestChord(t *testing.T) {
 			h := d.NewHolder()
 			before, _ := d.keyboard.State()
 			for _, c := range []struct{ key, want string }{
-				{"a", "a"}, {"A", "A"}, {"ctrl+a", "\x01"}, {"ctrl+A", "\x01"}, {"é", "é"}, {"U20AC", "€"}, {"+", "+"},
-				{"enter", "\r"}, {"tab", "\t"}, {"shift+tab", "\x1b[Z"}, {"ISO_Left_Tab", "\x1b[Z"}, {"esc", "\x1b"},
-				{"f5", "\x1b[15~"}, {"ctrl+left", "\x1b[1;5D"}, {"ctrl+shift+up", "\x1b[1;6A"}, {"backspace", "\x7f"},
-				{"shift+a", "A"}, {"space", " "}, {"ctrl+space", "\x00"}, {"pageup", "\x1b[5~"}, {"delete", "\x1b[3~"},
+				{"a", "a"},
+				{"A", "A"},
+				{"ctrl+a", "\x01"},
+				{"ctrl+A", "\x01"},
+				{"é", "é"},
+				{"U20AC", "€"},
+				{"+", "+"},
+				{"enter", "\r"},
+				{"tab", "\t"},
+				{"shift+tab", "\x1b[Z"},
+				{"ISO_Left_Tab", "\x1b[Z"},
+				{"esc", "\x1b"},
+				{"f5", "\x1b[15~"},
+				{"ctrl+left", "\x1b[1;5D"},
+				{"ctrl+shift+up", "\x1b[1;6A"},
+				{"backspace", "\x7f"},
+				{"shift+a", "A"},
+				{"space", " "},
+				{"ctrl+space", "\x00"},
+				{"pageup", "\x1b[5~"},
+				{"delete", "\x1b[3~"},
 			} {
 				chord, err := ParseKey(c.key)
 				if err == nil {
@@ -160,8 +177,12 @@ func TestChordLocks(t *testing.T) {
 		key  string
 		want byte
 	}{
-		{"capslock", x11.Lock}, {"numlock", x11.Lock | x11.Mod2}, {"a", x11.Lock | x11.Mod2},
-		{"capslock", x11.Mod2}, {"ctrl", x11.Mod2}, {"numlock", 0},
+		{"capslock", x11.Lock},
+		{"numlock", x11.Lock | x11.Mod2},
+		{"a", x11.Lock | x11.Mod2},
+		{"capslock", x11.Mod2},
+		{"ctrl", x11.Mod2},
+		{"numlock", 0},
 	} {
 		chord, _ := ParseKey(c.key)
 		if err := h.Chord(t.Context(), chord, 0); err != nil {
@@ -418,8 +439,11 @@ func TestPointer(t *testing.T) {
 		x, y int
 		want image.Point
 	}{
-		{0, 0, image.Pt(0, 0)}, {1279, 799, image.Pt(1279, 799)}, {640, 400, image.Pt(640, 400)},
-		{-5, 5000, image.Pt(0, 799)}, {65535, 65535, image.Pt(1279, 799)},
+		{0, 0, image.Pt(0, 0)},
+		{1279, 799, image.Pt(1279, 799)},
+		{640, 400, image.Pt(640, 400)},
+		{-5, 5000, image.Pt(0, 799)},
+		{65535, 65535, image.Pt(1279, 799)},
 	} {
 		if err := h.Move(c.x, c.y); err != nil {
 			t.Error(err)

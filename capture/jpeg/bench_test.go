@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/falleng0d/computer-use-mcp/capture/screenshot/testscreen"
+	"github.com/falleng0d/computer-use-mcp/internal/testscreen"
 )
 
 // BenchmarkAppend measures the settings that VNC viewers ask for. ns_px is per pixel,

@@ -10,7 +10,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/falleng0d/computer-use-mcp/capture/screenshot/testscreen"
+	"github.com/falleng0d/computer-use-mcp/internal/testscreen"
 )
 
 var chromas = []Chroma{Chroma444, Chroma422, Chroma420, Gray}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/falleng0d/computer-use-mcp/capture/screenshot/testscreen"
+	"github.com/falleng0d/computer-use-mcp/internal/testscreen"
 )
 
 // needAVX2 skips on a processor without it, where there is nothing to compare.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
-	"github.com/falleng0d/computer-use-mcp/capture/screenshot/testscreen"
+	"github.com/falleng0d/computer-use-mcp/internal/testscreen"
 )
 
 // screen returns a Buffer that shows pix.

@@ -128,8 +128,10 @@ func (f *Focus) Ping() (answered <-chan struct{}, end func(), err error) {
 		stop()
 		c.selectRoot(0)
 	}
-	message := xproto.ClientMessageEvent{Format: 32, Window: f.pinged, Type: protocols,
-		Data: xproto.ClientMessageDataUnionData32New([]uint32{uint32(ping), number, uint32(f.pinged), 0, 0})}
+	message := xproto.ClientMessageEvent{
+		Format: 32, Window: f.pinged, Type: protocols,
+		Data: xproto.ClientMessageDataUnionData32New([]uint32{uint32(ping), number, uint32(f.pinged), 0, 0}),
+	}
 	err = xproto.SendEventChecked(c.x, false, f.pinged, 0, string(message.Bytes())).Check()
 	switch {
 	case vanished(err): // it takes no keys any more

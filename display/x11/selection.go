@@ -89,10 +89,17 @@ func (c *Conn) selectionAtoms(name string) (a selectionAtoms, err error) {
 		atom *xproto.Atom
 		name string
 	}{
-		{&a.selection, name}, {&a.targets, "TARGETS"}, {&a.timestamp, "TIMESTAMP"}, {&a.incr, "INCR"},
-		{&a.utf8, "UTF8_STRING"}, {&a.plain, "text/plain;charset=utf-8"}, {&a.text, "TEXT"},
-		{&a.properties[0], "_COMPUTER_USE_0"}, {&a.properties[1], "_COMPUTER_USE_1"},
-		{&a.properties[2], "_COMPUTER_USE_2"}, {&a.properties[3], "_COMPUTER_USE_3"},
+		{&a.selection, name},
+		{&a.targets, "TARGETS"},
+		{&a.timestamp, "TIMESTAMP"},
+		{&a.incr, "INCR"},
+		{&a.utf8, "UTF8_STRING"},
+		{&a.plain, "text/plain;charset=utf-8"},
+		{&a.text, "TEXT"},
+		{&a.properties[0], "_COMPUTER_USE_0"},
+		{&a.properties[1], "_COMPUTER_USE_1"},
+		{&a.properties[2], "_COMPUTER_USE_2"},
+		{&a.properties[3], "_COMPUTER_USE_3"},
 	} {
 		if *want.atom, err = c.atom(want.name); err != nil {
 			return a, err

@@ -39,15 +39,33 @@ func TestParse(t *testing.T) {
 		name string
 		want uint32 // None: refused
 	}{
-		{"Return", Return}, {"return", Return}, {"RETURN", Return},
+		{"Return", Return},
+		{"return", Return},
+		{"RETURN", Return},
 		{"ISO_Left_Tab", ISOLeftTab},
-		{"XF86AudioMute", 0x1008ff12}, {"xf86audiomute", 0x1008ff12},
-		{"a", 'a'}, {"A", 'A'}, {"é", 0xe9}, {"€", 0x010020ac}, {"😀", 0x0101f600}, {" ", 0x20},
-		{"eacute", 0xe9}, {"Eacute", 0xc9},
+		{"XF86AudioMute", 0x1008ff12},
+		{"xf86audiomute", 0x1008ff12},
+		{"a", 'a'},
+		{"A", 'A'},
+		{"é", 0xe9},
+		{"€", 0x010020ac},
+		{"😀", 0x0101f600},
+		{" ", 0x20},
+		{"eacute", 0xe9},
+		{"Eacute", 0xc9},
 		{"EACUTE", None}, // eacute or Eacute?
-		{"U20AC", 0x010020ac}, {"u+20ac", 0x010020ac}, {"U0041", 'A'},
-		{"U000A", None}, {"UD800", None}, {"U110000", None}, {"U+", None}, {"U", 'U'},
-		{"", None}, {"nonsense", None}, {"\n", None}, {"\xff", None},
+		{"U20AC", 0x010020ac},
+		{"u+20ac", 0x010020ac},
+		{"U0041", 'A'},
+		{"U000A", None},
+		{"UD800", None},
+		{"U110000", None},
+		{"U+", None},
+		{"U", 'U'},
+		{"", None},
+		{"nonsense", None},
+		{"\n", None},
+		{"\xff", None},
 	} {
 		got, ok := Parse(c.name)
 		if got != c.want && ok || ok != (c.want != None) {

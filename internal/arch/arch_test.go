@@ -32,7 +32,6 @@ var rules = []rule{
 	{"capture/jpeg", "", "a leaf: one encoder for screenshots and viewers"},
 	{"capture/screenshot", "capture/frame capture/jpeg capture/screenshot/png", "pixels for output, never X"},
 	{"capture/screenshot/png", "", "a leaf: PNG for desktop pixels"},
-	{"capture/screenshot/testscreen", "", "seeded pictures for tests and benchmarks"},
 	{"capture/settle", "capture/frame", "a function of generations, cells and time, never X"},
 	{"display/x11", "", "the only importer of the X library"},
 	{"capture", "capture/frame display/x11", "from X pixels to the framebuffer"},

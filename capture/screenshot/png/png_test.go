@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/falleng0d/computer-use-mcp/capture/screenshot/testscreen"
+	"github.com/falleng0d/computer-use-mcp/internal/testscreen"
 )
 
 // decode returns the pixels of a PNG file as image/png sees them.
