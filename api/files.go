@@ -26,8 +26,9 @@ const (
 	MaxMatchLine  = 300      // bytes of a line that is shown
 	MaxPattern    = 1000     // bytes of a pattern or glob
 	MaxSearchTime = 20 * time.Second
-	// MaxFileBody bounds a request that carries a file's text, in bytes of JSON.
-	MaxFileBody = 4 * MaxWriteFile
+	// MaxFileBody bounds a request that carries a file's text, in bytes of JSON, which
+	// may write one byte as six.
+	MaxFileBody = 6*MaxWriteFile + MaxRequestBody
 )
 
 // Types of FileEntry.

@@ -41,7 +41,8 @@ type Desktop struct {
 }
 
 func newDesktop(t *Table, s *Session, screen Screen) *Desktop {
-	d := &Desktop{Screen: screen, Title: s.title, Started: s.startedAt, table: t, session: s, done: make(chan struct{}), children: children{tag: api.NewID()}}
+	d := &Desktop{Screen: screen, Title: s.title, Started: s.startedAt, table: t, session: s, done: make(chan struct{})}
+	d.children = children{t.cfg.Shells.Scope(desktopVariable, api.NewID())}
 	d.Control = control.New(control.Hooks{Release: d.releaseInput, Changed: t.changed})
 	return d
 }
@@ -151,7 +152,9 @@ func (d *Desktop) close() {
 	// Whoever asked for the end may be gone already; the screen is closed all the same.
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	d.children.stop(ctx)
+	if left := d.children.End(stopGrace); left > 0 {
+		t.cfg.Logger.Error("programs of a screen cannot be ended", "screen", d.Screen.Number(), "count", left)
+	}
 	err := d.Screen.Close(ctx)
 	t.mu.Lock()
 	delete(t.desktops, d.Screen.Number())

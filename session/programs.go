@@ -1,19 +1,17 @@
 package session
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/display"
+	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
 
 // Programs says how applications are started.
@@ -22,20 +20,18 @@ type Programs struct {
 	User *display.Credential // nil is the user of this process
 }
 
-// tagName is the environment variable that marks everything started on a desktop, so
-// that all of it can be found again: a program's children may leave its process group
-// and outlive it, but they inherit this.
-const tagName = "COMPUTER_USE_DESKTOP"
+// desktopVariable marks what was started on a desktop, see [shell.Scope].
+const desktopVariable = "COMPUTER_USE_DESKTOP"
 
 const (
-	stopGrace  = 2 * time.Second       // between SIGTERM and SIGKILL
-	stopPoll   = 20 * time.Millisecond // there is no event for the end of somebody else's child
-	keptOutput = 1 << 10               // bytes of a program's last output
+	stopGrace  = 2 * time.Second // between SIGTERM and SIGKILL
+	keptOutput = 1 << 10         // bytes of a program's last output
 )
 
-// children are the programs that were started on one desktop.
+// children are the programs that were started on one desktop and what they have
+// started.
 type children struct {
-	tag string // value of tagName
+	*shell.Scope
 }
 
 // program is one running application.
@@ -52,7 +48,7 @@ type program struct {
 func (c *children) start(how Programs, screen Screen, argv []string) (*program, error) {
 	run := &program{name: filepath.Base(argv[0]), done: make(chan struct{})}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = append(slices.Clip(screen.Env()), tagName+"="+c.tag)
+	cmd.Env = append(slices.Clip(screen.Env()), c.Environ()...)
 	cmd.Dir = how.Home
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if u := how.User; u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
@@ -65,7 +61,9 @@ func (c *children) start(how Programs, screen Screen, argv []string) (*program, 
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = w, w
+	entered := c.Enter(cmd.SysProcAttr)
 	err = cmd.Start()
+	entered()
 	w.Close()
 	if err != nil {
 		r.Close()
@@ -91,52 +89,6 @@ func (c *children) start(how Programs, screen Screen, argv []string) (*program, 
 		}
 	}()
 	return run, nil
-}
-
-// stop ends everything that was started on the desktop and what that has started.
-func (c *children) stop(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, stopGrace)
-	defer cancel()
-	left := c.signal(syscall.SIGTERM)
-	for left > 0 && sleep(ctx, stopPoll) == nil {
-		left = c.signal(0)
-	}
-	if left > 0 {
-		c.signal(syscall.SIGKILL)
-	}
-}
-
-// signal sends a signal to every process with the tag and returns how many there are.
-func (c *children) signal(sig syscall.Signal) int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return 0
-	}
-	tag := []byte(tagName + "=" + c.tag)
-	n := 0
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		environ, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
-		if err != nil || !hasVariable(environ, tag) {
-			continue // another user's, or gone
-		}
-		if syscall.Kill(pid, sig) == nil {
-			n++
-		}
-	}
-	return n
-}
-
-func hasVariable(environ, variable []byte) bool {
-	for v := range bytes.SplitSeq(environ, []byte{0}) {
-		if bytes.Equal(v, variable) {
-			return true
-		}
-	}
-	return false
 }
 
 // tail keeps the end of a program's output.

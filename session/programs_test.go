@@ -10,6 +10,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
 	"github.com/falleng0d/computer-use-mcp/display/x11"
+	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
 
 // startScript starts a shell script on a fake screen.
@@ -28,24 +29,23 @@ func TestProgramsEndWithTheDesktop(t *testing.T) {
 	if err := syscall.Mkfifo(ready, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &children{tag: api.NewID()}
+	p := &children{shell.New(shell.Config{}).Scope(desktopVariable, api.NewID())}
 	// The program ends at once and leaves one behind, in a session of its own, that does
 	// not heed SIGTERM.
 	startScript(t, p, `setsid sh -c 'trap "" TERM; echo up >`+ready+`; while :; do sleep 60; done' &`)
 	if _, err := os.ReadFile(ready); err != nil { // returns when both wrote
 		t.Fatal(err)
 	}
-	if n := p.signal(0); n == 0 {
+	if p.Count() == 0 {
 		t.Fatal("nothing is running")
 	}
-	p.stop(t.Context())
-	// A killed process stays visible until it is reaped.
-	for p.signal(0) > 0 {
+	if left := p.End(stopGrace); left > 0 || p.Count() > 0 {
+		t.Errorf("%d programs are left", left)
 	}
 }
 
 func TestProgramKeepsItsLastWords(t *testing.T) {
-	p := &children{tag: api.NewID()}
+	p := &children{shell.New(shell.Config{}).Scope(desktopVariable, api.NewID())}
 	run := startScript(t, p, `i=0; while [ $i -lt 1000 ]; do echo line $i; i=$((i+1)); done; echo "cannot open display" >&2; exit 3`)
 	<-run.done
 	if !run.failed || run.state != "exit status 3" || !strings.HasSuffix(run.output.String(), "cannot open display") || len(run.output.String()) > keptOutput {
@@ -97,9 +97,9 @@ func TestFocusStarts(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "failing ended (exit status 4) without a window: no licence") {
 		t.Errorf("%v", err)
 	}
-	tag := s.desktop.children
+	programs := s.desktop.children
 	table.End(s.ID())
-	if n := tag.signal(0); n > 0 {
+	if n := programs.Count(); n > 0 {
 		t.Errorf("%d programs are running after the end", n)
 	}
 }

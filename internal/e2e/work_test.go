@@ -281,3 +281,26 @@ print(statistics.median(times) * 1000)
 	b.ReportMetric(bare, "plain-ms")
 	b.ReportMetric(p50-bare, "overhead-ms")
 }
+
+// S0-144, S0-145, S0-149: a running command keeps its session; without calls it ends,
+// and the next call says why.
+func TestShellKeepsTheSession(t *testing.T) {
+	c := newComputer(t, "COMPUTER_USE_IDLE_TIMEOUT=2")
+	s := c.agent().start("Idle")
+	s.shell("sleep 4")
+	s.shell("true")
+	s.eventually("the session ends", func() bool { return !c.hasSession(s.id) })
+	if r := s.fails("session_ended", "shell", map[string]any{"command": "true"}); !strings.Contains(r.Message, "no call came for 2s") || !strings.Contains(r.Fix, "start_computer") {
+		t.Errorf("%v", r)
+	}
+}
+
+// hasSession reports whether a session has not ended, without a call on it.
+func (c *computer) hasSession(id string) bool {
+	c.t.Helper()
+	out, err := c.command("info", "--json").Output()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return strings.Contains(string(out), id)
+}

@@ -4,7 +4,7 @@
 // Each call runs in a child process of that user ([Runner.Call] starts it, [Serve] is
 // its main function), so that the kernel decides what a path may reach: a link that an
 // agent has planted leads no further than the agent's own programs get, and /proc/self
-// is the child. See docs/adr/0009-files-in-a-child.md.
+// is the child. See docs/adr/0005-files-in-a-child.md.
 //
 // Errors that leave this package are an [api.Error].
 package files

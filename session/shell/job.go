@@ -115,7 +115,7 @@ func (j *job) wait(timeout time.Duration) {
 // stop ends the job and what it has left behind.
 func (j *job) stop() {
 	if !j.running() {
-		j.process.scope.end(0, jobGrace)
+		j.process.scope.End(jobGrace)
 		return
 	}
 	j.stopOnce.Do(func() { close(j.stopping) })

@@ -29,7 +29,7 @@ type Command struct {
 
 // process is the bash of one command.
 type process struct {
-	scope  *scope // of everything that it starts
+	scope  *Scope // of everything that it starts
 	pid    int
 	exited chan struct{}    // closed when it has ended; its number is still its own
 	swept  chan struct{}    // closed to have it reaped
@@ -39,7 +39,7 @@ type process struct {
 
 // start runs a command whose output goes to the two files, which it closes. outer is
 // what the command belongs to: the session, or nothing for a job that is kept.
-func (s *Shell) start(c Command, outer *scope, stdout, stderr *os.File) (*process, error) {
+func (s *Shell) start(c Command, outer *Scope, stdout, stderr *os.File) (*process, error) {
 	defer stdout.Close()
 	defer stderr.Close()
 	null, err := os.Open(os.DevNull)
@@ -64,10 +64,9 @@ func (s *Shell) start(c Command, outer *scope, stdout, stderr *os.File) (*proces
 	if s.ended {
 		return nil, api.Errorf(api.CodeSessionEnded, "The session has ended.").WithFix("Call start_computer again.")
 	}
-	s.used = true
 	scope := newScope(callVariable, api.NewID(), outer, s.all.group)
-	attr.Env = append(slices.Clone(env), scope.environ()...)
-	entered := scope.enter(attr.Sys)
+	attr.Env = append(slices.Clone(env), scope.Environ()...)
+	entered := scope.Enter(attr.Sys)
 	bash, err := os.StartProcess(bashPath, []string{"bash", "-lc", prologue + c.Line}, attr)
 	entered()
 	if err != nil {

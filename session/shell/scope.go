@@ -2,6 +2,7 @@ package shell
 
 import (
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -11,27 +12,32 @@ const (
 	jobGrace     = 2 * time.Second        // when a job is stopped
 	sessionGrace = time.Second            // when the session ends
 
-	sweepPause = 5 * time.Millisecond
+	sweepPause = 10 * time.Millisecond
 	// endLimit bounds the end. What takes longer hangs in the kernel, for example on a
 	// disk, and no signal reaches it.
 	endLimit = 5 * time.Second
 )
 
-// scope is everything that a session, or one command of it, has started. Programs may
+// Scope is everything that a session, or one command of it, has started. Programs may
 // leave their process group and outlive their parents, but they stay in the scope:
 // they inherit its control group, or where the system has none for us a variable in
 // their environment. A program that clears its environment is still found while its
 // parent lives.
-type scope struct {
+type Scope struct {
 	mark  string // NAME=value
-	outer *scope // it belongs to; may be nil
+	outer *Scope // it belongs to; may be nil
 	group *cgroup
+	used  atomic.Bool // something was started in it
 }
+
+// Scope returns a scope beside those of the sessions. variable names the mark in the
+// environment, id tells the scope from all others.
+func (s *Shells) Scope(variable, id string) *Scope { return newScope(variable, id, nil, s.group) }
 
 // newScope returns a scope of its own or, with outer, one inside another. base is where
 // control groups are made, nil for none.
-func newScope(variable, id string, outer *scope, base *cgroup) *scope {
-	s := &scope{mark: variable + "=" + id, outer: outer}
+func newScope(variable, id string, outer *Scope, base *cgroup) *Scope {
+	s := &Scope{mark: variable + "=" + id, outer: outer}
 	if outer != nil {
 		base = outer.group
 	}
@@ -39,17 +45,21 @@ func newScope(variable, id string, outer *scope, base *cgroup) *scope {
 	return s
 }
 
-// environ returns the marks of the scope and those around it.
-func (s *scope) environ() []string {
+// Environ returns the marks of the scope and those around it.
+func (s *Scope) Environ() []string {
 	if s == nil {
 		return nil
 	}
-	return append(s.outer.environ(), s.mark)
+	return append(s.outer.Environ(), s.mark)
 }
 
-// enter makes the process that is started next with attr begin in the scope. entered
-// must be called once it was started.
-func (s *scope) enter(attr *syscall.SysProcAttr) (entered func()) {
+// Enter makes the process that is started next with attr begin in the scope; it needs
+// the marks of Environ too. entered must be called once it was started. Only one
+// process at a time may be started in a scope.
+func (s *Scope) Enter(attr *syscall.SysProcAttr) (entered func()) {
+	for o := s; o != nil; o = o.outer {
+		o.used.Store(true)
+	}
 	for ; s != nil; s = s.outer {
 		if entered, ok := s.group.enter(attr); ok {
 			return entered
@@ -61,16 +71,25 @@ func (s *scope) enter(attr *syscall.SysProcAttr) (entered func()) {
 
 // processes returns the numbers of the processes in the scope. leader is the first of
 // them, as long as it was not reaped, or 0.
-func (s *scope) processes(leader int) []int {
+func (s *Scope) processes(leader int) []int {
 	if s.group != nil {
 		return s.group.processes()
 	}
 	return marked(s.mark, leader)
 }
 
-// end ends every process in the scope and returns how many it could not end. Those
-// that do not go within grace after SIGTERM are killed.
-func (s *scope) end(leader int, grace time.Duration) (left int) {
+// End ends every process in the scope and returns how many it could not end. Those
+// that do not go within grace after SIGTERM are killed. Nothing may enter meanwhile.
+func (s *Scope) End(grace time.Duration) (left int) { return s.end(0, grace) }
+
+// Count returns how many processes are in the scope.
+func (s *Scope) Count() int { return len(s.processes(0)) }
+
+func (s *Scope) end(leader int, grace time.Duration) (left int) {
+	if !s.used.Load() {
+		s.forget()
+		return 0
+	}
 	start := time.Now()
 	found := s.processes(leader)
 	signal(found, syscall.SIGTERM)
@@ -95,7 +114,7 @@ func (s *scope) end(leader int, grace time.Duration) (left int) {
 }
 
 // forget gives back what the scope takes of the system, if nothing is in it.
-func (s *scope) forget() { s.group.remove() }
+func (s *Scope) forget() { s.group.remove() }
 
 func signal(pids []int, sig syscall.Signal) {
 	for _, pid := range pids {

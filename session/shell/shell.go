@@ -2,7 +2,7 @@
 // caller waits for the result, and as jobs, whose output is read bit by bit.
 //
 // Whatever a command starts can be found again and ended, also when it leaves the
-// command's process group and outlives it; see [scope]. A command that comes to its
+// command's process group and outlives it; see [Scope]. A command that comes to its
 // end by itself may leave programs behind on purpose. They end with the session.
 //
 // Errors that leave this package are an [api.Error].
@@ -66,7 +66,7 @@ func (s *Shells) Close() {
 // goroutine.
 type Shell struct {
 	all   *Shells
-	scope *scope
+	scope *Scope
 	jobs  jobs
 
 	// ctx ends when everything of the session has been ended.
@@ -76,7 +76,6 @@ type Shell struct {
 	// A command is started under mu, so that End finds either its processes or no new
 	// ones.
 	mu    sync.Mutex
-	used  bool // guarded by mu; a command was started
 	ended bool // guarded by mu
 }
 
@@ -91,11 +90,11 @@ func (s *Shells) Shell(session string) *Shell {
 // nothing more be started. Calls in progress end with it.
 func (s *Shell) End() {
 	s.mu.Lock()
-	first, used := !s.ended, s.used
+	first := !s.ended
 	s.ended = true
 	s.mu.Unlock()
-	if first && used {
-		if left := s.scope.end(0, sessionGrace); left > 0 {
+	if first {
+		if left := s.scope.End(sessionGrace); left > 0 {
 			s.all.cfg.Logger.Error("processes of a session cannot be ended", "count", left)
 		}
 		s.jobs.release()

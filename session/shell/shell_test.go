@@ -264,8 +264,8 @@ func TestForking(t *testing.T) {
 		if err != nil || !r.TimedOut {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if left := b.scope.processes(0); len(left) > 0 {
-			t.Errorf("left: %v", left)
+		if left := b.scope.Count(); left > 0 {
+			t.Errorf("%d processes are left", left)
 		}
 	})
 }
