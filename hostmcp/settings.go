@@ -82,7 +82,7 @@ var SettingTable = []Setting{
 	{
 		Name: SettingNative, Default: "control", Form: "control, watch or off",
 		Doc: "What VNC programs may do: take control with the first key or button, only watch, or nothing: then " +
-			"no port is open for them. Chosen when the computer starts.",
+			"no port is open for them. Chosen when the computer starts, or when its container is made.",
 		check: oneOf("control", "watch", "off"),
 	},
 	{

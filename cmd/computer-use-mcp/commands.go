@@ -158,7 +158,7 @@ func chooseOrLocal(ctx context.Context, s *hostmcp.Settings, log *slog.Logger) (
 }
 
 func dockerEngine(s *hostmcp.Settings, log *slog.Logger) (*docker.Engine, error) {
-	values, err := read(s, hostmcp.SettingName, hostmcp.SettingImage, hostmcp.SettingNetwork, hostmcp.SettingPortBase)
+	values, err := read(s, hostmcp.SettingName, hostmcp.SettingImage, hostmcp.SettingNetwork, hostmcp.SettingPortBase, hostmcp.SettingNative)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,8 @@ func dockerEngine(s *hostmcp.Settings, log *slog.Logger) (*docker.Engine, error)
 	}
 	return docker.New(docker.Config{
 		Name: values[hostmcp.SettingName], Image: image, Version: version,
-		PortBase: base, Offline: values[hostmcp.SettingNetwork] == "offline", Logger: log,
+		PortBase: base, Offline: values[hostmcp.SettingNetwork] == "offline",
+		NativeViewers: values[hostmcp.SettingNative], Logger: log,
 	})
 }
 

@@ -178,6 +178,9 @@ func (c *call) createOptions(s spec, i *image, computer string) client.Container
 			"--network", s.network(), "--sandbox", "a container of Docker",
 		},
 	}
+	if may := c.cfg.NativeViewers; may != "" {
+		config.Cmd = append(config.Cmd, "--native-viewers", may)
+	}
 	if tz := timeZone(c.cfg.Getenv); tz != "" {
 		config.Env = []string{"TZ=" + tz}
 	}

@@ -48,6 +48,10 @@ type Config struct {
 	PortBase int    // first of 17 ports on 127.0.0.1: the viewer page, then the screens' VNC ports
 	Offline  bool   // a new computer reaches nothing outside itself
 
+	// NativeViewers says what VNC programs may do on a new computer: control, watch or
+	// off. Empty is the daemon's choice, control.
+	NativeViewers string
+
 	// Getenv reads DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG, DOCKER_CERT_PATH,
 	// DOCKER_TLS_VERIFY and TZ; nil is [os.Getenv].
 	Getenv func(string) string
