@@ -62,7 +62,12 @@ func (s *Session) Shell(ctx context.Context, r api.ShellRequest) (result api.She
 	if timeout == 0 {
 		timeout = s.settings.shellTimeout
 	}
-	return s.work.shell.Run(ctx, s.command(r.Command), min(timeout, s.settings.shellMax))
+	most := s.settings.shellMax
+	result, err = s.work.shell.Run(ctx, s.command(r.Command), min(timeout, most))
+	if result.TimedOut && timeout >= most {
+		result.Stopped.WithFix("No command may run longer than that in the foreground. Run it with background, or do less at once.")
+	}
+	return result, err
 }
 
 // SetCwd changes the folder in which commands start and relative paths begin.
