@@ -81,7 +81,7 @@ func Run(ctx context.Context, o Options) error {
 	})
 	defer closeScreens(screens, o.Logger)
 	shells := shell.New(shell.Config{
-		Home: o.HomeDir, User: o.ProgramUser, Env: environ(o), OutputDir: filepath.Join(o.StateDir, "jobs"),
+		User: o.ProgramUser, Env: environ(o), OutputDir: filepath.Join(o.StateDir, "jobs"),
 		Cgroups: true, Logger: o.Logger,
 	})
 	defer shells.Close()

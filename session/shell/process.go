@@ -62,7 +62,7 @@ func (s *Shell) start(c Command, outer *Scope, stdout, stderr *os.File) (*proces
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
-		return nil, api.Errorf(api.CodeSessionEnded, "The session has ended.").WithFix("Call start_computer again.")
+		return nil, endedError()
 	}
 	scope := newScope(callVariable, api.NewID(), outer, s.all.group)
 	attr.Env = append(slices.Clone(env), scope.Environ()...)
@@ -119,6 +119,11 @@ func (p *process) exitCode() *int {
 		code = 128 + int(status.Signal())
 	}
 	return &code
+}
+
+func endedError() *api.Error {
+	return api.Errorf(api.CodeSessionEnded, "The session has ended.").
+		WithFix("Call start_computer again. Files in home are still there.")
 }
 
 // startError words why bash could not be started.

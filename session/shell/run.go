@@ -48,13 +48,15 @@ func (s *Shell) Run(ctx context.Context, c Command, timeout time.Duration) (api.
 	select {
 	case <-p.exited:
 		p.reap()
+		if s.hasEnded() { // it did not exit by itself
+			result.Stopped = endedError()
+		}
 	case <-ctx.Done():
 		p.end(callGrace)
 		result.Stopped = stopped(ctx, timeout)
 		result.TimedOut = result.Stopped.Code == api.CodeTimeout
 	}
-	stdout.finish()
-	stderr.finish()
+	finish(stdout, stderr)
 	result.ExitCode = p.exitCode()
 	result.DurationMS = time.Since(started).Milliseconds()
 	result.Stdout, result.StdoutDropped = stdout.text.Text()
@@ -108,8 +110,13 @@ func (s *stream) collect(ctx context.Context) {
 	}
 }
 
-// finish returns when the text holds what a command that has exited has written.
-func (s *stream) finish() {
-	s.pipe.SetReadDeadline(time.Now().Add(lastWords))
-	<-s.read
+// finish returns when the streams hold what a command that has exited has written.
+func finish(streams ...*stream) {
+	end := time.Now().Add(lastWords)
+	for _, s := range streams {
+		s.pipe.SetReadDeadline(end)
+	}
+	for _, s := range streams {
+		<-s.read
+	}
 }

@@ -24,7 +24,6 @@ const (
 
 // Config says how commands run.
 type Config struct {
-	Home string                // of the user of the commands
 	User *supervise.Credential // nil is the user of this process
 	Env  []string              // the whole environment but for what a Command adds
 	// OutputDir is a folder that only this process's user can read. The output of jobs
