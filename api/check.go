@@ -280,13 +280,18 @@ func (r WaitRequest) Check() error {
 		{"port", WaitPort, r.Port != 0},
 	} {
 		if f.given != (r.For == f.of) {
-			return badRequest("The argument %s goes with for %q, and that needs it.", f.name, f.of)
+			return badRequest("The argument %s goes with for %q, and that needs it.", f.name, f.of).
+				WithFix("Give both or neither; nothing was done.")
 		}
 	}
 	if r.Region != nil && r.For != "" && r.For != WaitStill && r.For != WaitChange {
-		return badRequest("The argument region goes with for %q or %q.", WaitStill, WaitChange)
+		return badRequest("The argument region goes with for %q or %q.", WaitStill, WaitChange).
+			WithFix("Leave it out, or wait for one of these; nothing was done.")
 	}
-	if r.For == WaitPort {
+	switch r.For {
+	case WaitFile:
+		return checkText("path", r.Path, MaxPath)
+	case WaitPort:
 		if err := inRange("port", int64(r.Port), 1, 65535); err != nil {
 			return sentence(err)
 		}
@@ -332,7 +337,7 @@ func (r ConfigureRequest) Check() error {
 		return nil
 	}
 	if n := len(*r.IgnoreRegions); n > MaxIgnored {
-		return badRequest("%d ignore_regions are more than %d.", n, MaxIgnored)
+		return badRequest("%d ignore_regions are more than %d.", n, MaxIgnored).WithFix("Give fewer and larger ones.")
 	}
 	for i, region := range *r.IgnoreRegions {
 		if err := region.check(fmt.Sprintf("ignore_regions[%d]", i)); err != nil {
@@ -369,7 +374,7 @@ func inRange(name string, value, low, high int64) error {
 // title is checked by CleanTitle.
 func (r StartRequest) Check() error {
 	if !ValidID(r.Owner) {
-		return badRequest("The owner %q is not 32 lower-case hex digits.", r.Owner)
+		return badRequest("The owner %.64q is not 32 lower-case hex digits.", r.Owner)
 	}
 	if r.ScreenSize != "" {
 		if _, _, err := ParseScreenSize(r.ScreenSize); err != nil {

@@ -115,3 +115,30 @@ func FuzzActRequestCheck(f *testing.F) {
 		}
 	})
 }
+
+// Every refusal says what to do next, also those of arguments that go together.
+func TestRefusalsHaveAFix(t *testing.T) {
+	long := strings.Repeat("a", MaxPath+1)
+	text := "a"
+	region := &Region{Width: 1, Height: 1}
+	regions := make([]Region, MaxIgnored+1)
+	for _, c := range []struct {
+		name string
+		err  error
+	}{
+		{"wait for a window without a title", WaitRequest{For: WaitWindow}.Check()},
+		{"wait for a file in a region", WaitRequest{For: WaitFile, Path: "a", Region: region}.Check()},
+		{"wait for an impossible file", WaitRequest{For: WaitFile, Path: "a\x00"}.Check()},
+		{"wait for a file of a long name", WaitRequest{For: WaitFile, Path: long}.Check()},
+		{"too many regions", ConfigureRequest{IgnoreRegions: &regions}.Check()},
+		{"no path", ReadFileRequest{}.Check()},
+		{"a long path", ReadFileRequest{Path: long}.Check()},
+		{"a long command", ShellRequest{Command: strings.Repeat("a", MaxCommand+1)}.Check()},
+		{"text to get", ClipboardRequest{Action: ClipboardGet, Text: &text}.Check()},
+		{"nothing to set", ClipboardRequest{Action: ClipboardSet}.Check()},
+	} {
+		if e := AsError(c.err); c.err == nil || e.Code == CodeInternal || e.Fix == "" {
+			t.Errorf("%s: %+v", c.name, c.err)
+		}
+	}
+}

@@ -229,11 +229,12 @@ func (r SetCwdRequest) Check() error { return checkText("path", r.Path, MaxPath)
 func checkText(name, value string, most int) error {
 	switch {
 	case strings.TrimSpace(value) == "":
-		return badRequest("The argument %s is empty.", name)
+		return badRequest("The argument %s is empty.", name).WithFix("Give it a value; nothing was done.")
 	case strings.Contains(value, "\x00"):
 		return badRequest("The argument %s holds a NUL character.", name).WithFix("Leave it out.")
 	case len(value) > most:
-		return Errorf(CodeTooLarge, "The argument %s has %d bytes; at most %d are accepted.", name, len(value), most)
+		return Errorf(CodeTooLarge, "The argument %s has %d bytes; at most %d are accepted.", name, len(value), most).
+			WithFix("Give a shorter one; long text goes into a file with write_file.")
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func (r ShellRequest) Check() error {
 	}
 	// A year is far above every use and keeps the sums in range.
 	if !(r.Timeout >= 0 && r.Timeout <= (365*24*time.Hour).Seconds()) {
-		return badRequest("The timeout %g is not a number of seconds above 0.", r.Timeout).
+		return badRequest("The timeout %g is not a number of seconds above 0 and below a year.", r.Timeout).
 			WithFix("Leave it out for the default, or give seconds.")
 	}
 	if r.Keep && !r.Background {
@@ -159,7 +159,8 @@ func (r ClipboardRequest) Check() error {
 		return sentence(err)
 	}
 	if (r.Text != nil) != (r.Action == ClipboardSet) {
-		return badRequest("The argument text goes with the action %q, and that needs it.", ClipboardSet)
+		return badRequest("The argument text goes with the action %q, and that needs it.", ClipboardSet).
+			WithFix("Give both or neither; nothing was done.")
 	}
 	if r.Text != nil && len(*r.Text) > MaxClipboard {
 		return Errorf(CodeTooLarge, "The text has %d bytes; the clipboard tool takes at most %d.", len(*r.Text), MaxClipboard).
