@@ -59,8 +59,10 @@ func TestActions(t *testing.T) {
 		for _, c := range []struct{ in, want string }{
 			{`{"kind":"click","x":3,"y":4}`, "move 3,4; button 1 true; button 1 false"},
 			{`{"kind":"click","x":3,"y":4,"button":"right","double":true}`, "move 3,4; button 3 true; button 3 false; button 3 true; button 3 false"},
-			{`{"kind":"click","x":3,"y":4,"button":"back","modifiers":["ctrl","cmd"]}`,
-				"move 3,4; key 0xffe3 true; key 0xffeb true; button 8 true; button 8 false; key 0xffeb false; key 0xffe3 false"},
+			{
+				`{"kind":"click","x":3,"y":4,"button":"back","modifiers":["ctrl","cmd"]}`,
+				"move 3,4; key 0xffe3 true; key 0xffeb true; button 8 true; button 8 false; key 0xffeb false; key 0xffe3 false",
+			},
 			{`{"kind":"move","x":319,"y":0}`, "move 319,0"},
 			{`{"kind":"down","button":"middle"}`, "button 2 true"},
 			{`{"kind":"up","x":1,"y":2,"button":"middle"}`, "move 1,2; button 2 false"},

@@ -55,8 +55,10 @@ func (s *Session) settleState() *api.Settle {
 		name  string
 		value *time.Duration
 	}{
-		{"quiet_ms", state.Pinned.Quiet}, {"react_ms", state.Pinned.React},
-		{"max_wait_ms", state.Pinned.MaxWait}, {"residual_bail_ms", state.Pinned.ResidualBail},
+		{"quiet_ms", state.Pinned.Quiet},
+		{"react_ms", state.Pinned.React},
+		{"max_wait_ms", state.Pinned.MaxWait},
+		{"residual_bail_ms", state.Pinned.ResidualBail},
 	} {
 		if p.value != nil {
 			out.Pinned = append(out.Pinned, p.name)

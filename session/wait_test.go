@@ -146,8 +146,15 @@ func TestWaitRefuses(t *testing.T) {
 	table, screens := newTable(t)
 	s := start(t, table, nil)
 	for _, r := range []api.WaitRequest{
-		{For: "ever"}, {For: "window"}, {Title: "x"}, {For: "file", Title: "x"}, {For: "port", Port: 70000}, {For: "port"},
-		{TimeoutMS: ptr(int64(300_001))}, {Region: &api.Region{}}, {For: "file", Path: "x", Region: &api.Region{Width: 1, Height: 1}},
+		{For: "ever"},
+		{For: "window"},
+		{Title: "x"},
+		{For: "file", Title: "x"},
+		{For: "port", Port: 70000},
+		{For: "port"},
+		{TimeoutMS: ptr(int64(300_001))},
+		{Region: &api.Region{}},
+		{For: "file", Path: "x", Region: &api.Region{Width: 1, Height: 1}},
 	} {
 		_, _, err := s.Wait(t.Context(), r)
 		wantCode(t, err, api.CodeBadRequest)
@@ -180,7 +187,9 @@ func TestConfigure(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		for _, r := range []api.ConfigureRequest{
-			{QuietMS: ptr(int64(10))}, {MaxWaitMS: ptr(int64(1 << 60))}, {ReactMS: ptr(int64(-1))},
+			{QuietMS: ptr(int64(10))},
+			{MaxWaitMS: ptr(int64(1 << 60))},
+			{ReactMS: ptr(int64(-1))},
 			{IgnoreRegions: &[]api.Region{{Width: 0, Height: 1}}},
 			{QuietMS: ptr(int64(100)), IgnoreRegions: &[]api.Region{{X: -1, Width: 1, Height: 1}}},
 		} {

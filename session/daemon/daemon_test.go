@@ -71,12 +71,14 @@ func (h fakeHolder) Type(context.Context, string) error { return nil }
 func (h fakeHolder) Drag(context.Context, int, image.Point, image.Point, time.Duration) error {
 	return nil
 }
+
 func (h fakeHolder) Chord(ctx context.Context, _ input.Chord, hold time.Duration) error {
 	if hold > 0 {
 		<-ctx.Done()
 	}
 	return nil
 }
+
 func (h fakeHolder) Release(context.Context) error {
 	if h.s.released != nil {
 		close(h.s.released)

@@ -214,8 +214,11 @@ func TestSilentEngine(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	for _, cfg := range []Config{
-		{Name: "", PortBase: 21000}, {Name: "-x", PortBase: 21000}, {Name: "a b", PortBase: 21000},
-		{Name: "c", PortBase: 0}, {Name: "c", PortBase: 65520},
+		{Name: "", PortBase: 21000},
+		{Name: "-x", PortBase: 21000},
+		{Name: "a b", PortBase: 21000},
+		{Name: "c", PortBase: 0},
+		{Name: "c", PortBase: 65520},
 	} {
 		if _, err := New(cfg); err == nil {
 			t.Errorf("%+v was accepted", cfg)
