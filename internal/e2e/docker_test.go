@@ -69,7 +69,14 @@ func docker(t testing.TB, args ...string) string {
 // id returns the id of the container of a name, empty when there is none.
 func (c *dockerComputer) id(name string) string {
 	c.t.Helper()
-	return docker(c.t, "ps", "--all", "--quiet", "--no-trunc", "--filter", "name=^/"+name+"$")
+	out, err := exec.Command("docker", "container", "inspect", "--format", "{{.Id}}", name).CombinedOutput()
+	if err == nil {
+		return strings.TrimSpace(string(out))
+	}
+	if !strings.Contains(strings.ToLower(string(out)), "no such container") {
+		c.t.Errorf("docker inspect: %v\n%s", err, out)
+	}
+	return ""
 }
 
 // exec runs a command in the container, as the agents' user.

@@ -139,7 +139,7 @@ func (c *call) create(ctx context.Context, s spec) error {
 	defer cancel()
 	computer := newUUID()
 	made, err := c.docker.ContainerCreate(ctx, c.createOptions(s, i, computer))
-	if cerrdefs.IsConflict(err) {
+	if isNameTaken(err) {
 		return errOthers
 	}
 	if err != nil {
@@ -158,6 +158,12 @@ func (c *call) create(ctx context.Context, s spec) error {
 		c.log.Warn("remove a container that could not be finished", "error", undo)
 	}
 	return c.explain(ctx, "put the token into the container "+c.cfg.Name, err)
+}
+
+// isNameTaken reports whether a container of the name exists. Podman says so with
+// another status than Docker.
+func isNameTaken(err error) bool {
+	return cerrdefs.IsConflict(err) || err != nil && strings.Contains(err.Error(), "name is already in use")
 }
 
 // createOptions describes the container.
@@ -237,8 +243,12 @@ func (c *call) start(ctx context.Context, name string, f *found) error {
 	ctx, cancel := context.WithTimeout(ctx, c.limits.work)
 	defer cancel()
 	_, err := c.docker.ContainerStart(ctx, f.id, client.ContainerStartOptions{})
-	if err == nil || cerrdefs.IsNotFound(err) || cerrdefs.IsConflict(err) {
-		return nil // or it went away meanwhile: look again
+	if err == nil {
+		return nil
+	}
+	// Whoever lost a race against another start, or a removal, has nothing to complain of.
+	if now, look := c.inspect(ctx, name); look == nil && (now == nil || now.id != f.id || now.isRunning()) {
+		return nil
 	}
 	taken := explainPort(err, name, f)
 	if taken == nil {

@@ -153,6 +153,14 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
+// Podman's words for a name that is taken, with status 500.
+func TestNameTaken(t *testing.T) {
+	s := newStub(t)
+	s.fail["POST create"] = errors.New(`container create: creating container storage: the container name "c" is already in use by 646c22. ` +
+		`You have to remove that container to be able to reuse that name: that name is already in use`)
+	refused(t, s.engine(), api.CodeComputerStopped, "neither there nor free to be made")
+}
+
 // A process that died between creating the container and finishing it must not stand
 // in everybody's way for ever; one that is merely slow must not be disturbed.
 func TestUnfinishedContainer(t *testing.T) {

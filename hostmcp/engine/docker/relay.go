@@ -114,7 +114,7 @@ func (c *call) createRelay(ctx context.Context, s spec, image string) error {
 	}
 	config.ExposedPorts, host.PortBindings = s.publish()
 	_, err := c.docker.ContainerCreate(ctx, client.ContainerCreateOptions{Name: c.relayName(), Config: config, HostConfig: host})
-	if err == nil || cerrdefs.IsConflict(err) {
+	if err == nil || isNameTaken(err) {
 		return nil
 	}
 	return c.explain(ctx, "create the container "+c.relayName(), err)
