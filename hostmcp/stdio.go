@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"regexp"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -60,7 +61,7 @@ func (r *lineReader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
 		line, err := r.next()
 		if errors.Is(err, errLineTooLong) {
-			r.refuse(jsonrpc.CodeInvalidRequest, err.Error())
+			r.refuse(requestID(line), jsonrpc.CodeInvalidRequest, err.Error())
 			continue
 		}
 		if err != nil && len(bytes.TrimSpace(line)) == 0 {
@@ -70,7 +71,7 @@ func (r *lineReader) Read(p []byte) (int, error) {
 			continue
 		}
 		if err := checkMessage(line); err != nil {
-			r.refuse(jsonrpc.CodeParseError, "This line is not a JSON-RPC message: "+err.Error())
+			r.refuse(nil, jsonrpc.CodeParseError, "This line is not a JSON-RPC message: "+err.Error())
 			continue
 		}
 		r.rest = append(bytes.TrimSpace(line), '\n')
@@ -80,28 +81,48 @@ func (r *lineReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-var errLineTooLong = errors.New("the message is longer than 16 MiB")
+var errLineTooLong = errors.New("the message is longer than 16 MiB; send less in one call")
 
-// next reads one line. A line that is too long is read to its end and dropped.
+// next reads one line. A line that is too long is read to its end and comes back as
+// its beginning and end with the error.
 func (r *lineReader) next() ([]byte, error) {
 	var line []byte
 	tooLong := false
 	for {
 		part, err := r.in.ReadSlice('\n')
 		if len(line)+len(part) > maxLine {
-			tooLong, line = true, nil
+			tooLong = true
 		}
-		if !tooLong {
-			line = append(line, part...)
+		if tooLong && len(line) > 2*lineEnds {
+			line = append(line[:lineEnds:lineEnds], line[len(line)-lineEnds:]...)
 		}
+		line = append(line, part...)
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if tooLong && err == nil {
-			err = errLineTooLong
+		if tooLong {
+			err = errLineTooLong // the end of the input, if this was it, shows again
 		}
 		return line, err
 	}
+}
+
+// lineEnds is how many bytes of each end of a line that is too long are kept.
+const lineEnds = 256
+
+// idAtEnd matches the id of a request where clients write it: as the first or second
+// member, or as the last. A member in these places belongs to the message itself.
+var idAtEnd = regexp.MustCompile(`^\s*\{(?:"jsonrpc":\s?"2\.0",\s?)?"id":\s?(\d{1,18}|"[^"\\]{1,99}")\s*,` +
+	`|,\s*"id":\s?(\d{1,18}|"[^"\\]{1,99}")\s*\}\s*$`)
+
+// requestID returns the id in a line of which only the ends are known, nil when it is
+// not there. Without it the client would wait for its answer until it gives up.
+func requestID(line []byte) json.RawMessage {
+	m := idAtEnd.FindSubmatch(line)
+	if m == nil {
+		return nil
+	}
+	return append(m[1], m[2]...)
 }
 
 // checkMessage reports why the SDK would not accept a line: it must be a message or
@@ -123,12 +144,13 @@ func checkMessage(line []byte) error {
 	return nil
 }
 
-func (r *lineReader) refuse(code int64, message string) {
+// refuse answers a line that was not passed on; id is nil when it is not known.
+func (r *lineReader) refuse(id json.RawMessage, code int64, message string) {
 	answer := struct {
-		Version string        `json:"jsonrpc"`
-		ID      any           `json:"id"`
-		Error   jsonrpc.Error `json:"error"`
-	}{Version: "2.0", Error: jsonrpc.Error{Code: code, Message: message}}
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   jsonrpc.Error   `json:"error"`
+	}{Version: "2.0", ID: id, Error: jsonrpc.Error{Code: code, Message: message}}
 	line, err := json.Marshal(answer)
 	if err != nil {
 		return

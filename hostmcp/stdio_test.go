@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 	"testing"
 )
 
@@ -36,4 +37,37 @@ func FuzzLines(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A message that is too long is answered under its own id, so that its caller does not
+// wait, and the session goes on.
+func TestLongLine(t *testing.T) {
+	pad := strings.Repeat("x", maxLine)
+	next := `{"jsonrpc":"2.0","method":"a"}` + "\n"
+	for _, test := range []struct{ line, id string }{
+		{`{"jsonrpc":"2.0","id":7,"method":"a","params":{"x":"` + pad + `"}}`, `7`},
+		{`{"method":"a","params":{"x":"` + pad + `"},"jsonrpc":"2.0","id":"q1"}`, `"q1"`},
+		{`{"jsonrpc": "2.0", "id": 8, "params": {"x":"` + pad + `"}}`, `8`},
+		{`{"method":"a","params":{"x":"` + pad + `","id":7}}`, `null`},
+		{`{"method":"a","params":"` + pad + `,\"id\":7}"}`, `null`},
+		{pad, `null`},
+		{`{"jsonrpc":"2.0","id":9,"method":"a","params":"` + pad + `"}`, `9`},
+	} {
+		var out bytes.Buffer
+		r := &lineReader{in: bufio.NewReader(strings.NewReader(test.line + "\n" + next)), out: &out}
+		passed, err := io.ReadAll(r)
+		if err != nil || string(passed) != next {
+			t.Fatalf("passed on %.80q, %v", passed, err)
+		}
+		var answer struct{ ID json.RawMessage }
+		if json.Unmarshal(out.Bytes(), &answer) != nil || string(answer.ID) != test.id {
+			t.Errorf("%.40q...: answered %s, want the id %s", test.line, out.Bytes(), test.id)
+		}
+	}
+	// Its ends alone are no message, also where the input ends with it.
+	var out bytes.Buffer
+	r := &lineReader{in: bufio.NewReader(strings.NewReader(`{"jsonrpc":"2.0","id":9,"method":"a","params":"` + pad + `"}`)), out: &out}
+	if passed, err := io.ReadAll(r); err != nil || len(passed) > 0 {
+		t.Errorf("passed on %.80q, %v", passed, err)
+	}
 }
