@@ -37,14 +37,18 @@ func (c *computer) program(name string, text []byte) {
 	}
 }
 
-// page opens a page in a browser that fills the screen. What the page posts to /typed
-// comes out of the channel.
+// page opens a page in a browser that fills the screen, and returns when it is painted.
+// What the page posts to /typed comes out of the channel.
 func (s *session) page(c *computer, page []byte, query string) <-chan string {
 	s.t.Helper()
 	xvfbtest.Need(s.t, "chromium")
-	typed := make(chan string, 10)
+	typed, painted := make(chan string, 10), make(chan bool, 1)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) { w.Write(page) })
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
+		w.Write(page)
+		io.WriteString(w, "<script>requestAnimationFrame(() => requestAnimationFrame(() => fetch('/painted', { method: 'POST' })))</script>")
+	})
+	mux.HandleFunc("POST /painted", func(http.ResponseWriter, *http.Request) { painted <- true })
 	mux.HandleFunc("POST /typed", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		typed <- string(body)
@@ -58,7 +62,13 @@ func (s *session) page(c *computer, page []byte, query string) <-chan string {
 	s.t.Cleanup(func() { server.Close() })
 	c.program("page", []byte("#!/bin/sh\nexec chromium --no-sandbox --test-type --no-first-run --disable-gpu "+
 		"--user-data-dir=\"$HOME/browser\" --kiosk --app=\"$1\"\n"))
-	s.open("page", fmt.Sprintf("http://%s/%s", listener.Addr(), query))
+	s.act(map[string]any{"kind": "focus", "application": "page", "uri": fmt.Sprintf("http://%s/%s", listener.Addr(), query)})
+	select {
+	case <-painted:
+	case <-time.After(20 * time.Second):
+		s.t.Fatal("the page was not painted within 20 s")
+	}
+	s.rest()
 	return typed
 }
 
@@ -70,7 +80,8 @@ func (s *session) form(c *computer, program []byte) <-chan string {
 		xvfbtest.Need(s.t, "python3 with gi")
 	}
 	c.program("form", program)
-	s.open("form", "taken")
+	s.act(map[string]any{"kind": "focus", "application": "form", "uri": "taken"})
+	s.rest()
 	lines := make(chan string, 10)
 	path := filepath.Join(c.home, "taken")
 	stop := make(chan struct{})
@@ -93,13 +104,11 @@ func (s *session) form(c *computer, program []byte) <-chan string {
 	return lines
 }
 
-// open starts an application and returns when it is on the screen and still.
-func (s *session) open(application, uri string) {
+// rest returns when the screen is still.
+func (s *session) rest() {
 	s.t.Helper()
-	s.act(map[string]any{"kind": "focus", "application": application, "uri": uri})
-	got := s.call("computer_wait", map[string]any{"session": s.id, "timeout_ms": 20_000})
-	if got.fields["met"] != true {
-		s.t.Fatalf("%s does not come to rest: %s", application, got.text)
+	if got := s.call("computer_wait", map[string]any{"session": s.id, "timeout_ms": 20_000}); got.fields["met"] != true {
+		s.t.Fatal(got.text)
 	}
 }
 
@@ -119,6 +128,7 @@ func TestTypingWaitsForALateField(t *testing.T) {
 		{"GTK", func(s *session, c *computer) <-chan string { return s.form(c, lateProgram) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel() // they wait most of the time
 			c := newComputer(t)
 			s := c.agent().start("late field")
 			typed := test.open(s, c)

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -75,10 +76,20 @@ func newComputer(t testing.TB, settings ...string) *computer {
 	return c
 }
 
+// ports are handed out once in a process: tests run side by side.
+var ports = struct {
+	sync.Mutex
+	next int
+}{next: 21000 + os.Getpid()%200*170}
+
 // freePorts returns the first of 17 ports in a row that were free just now.
 func freePorts(t testing.TB) int {
 	t.Helper()
-	for base := 21000 + os.Getpid()%200*170; base < 65000; base += 17 {
+	ports.Lock()
+	defer ports.Unlock()
+	for ports.next < 65000 {
+		base := ports.next
+		ports.next += 17
 		free := true
 		for port := base; port < base+17 && free; port++ {
 			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
