@@ -2,8 +2,15 @@ package shell
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
+	"runtime"
 	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/falleng0d/computer-use-mcp/display/supervise"
 )
 
 // entry is what /proc says of a process that lives.
@@ -12,14 +19,28 @@ type entry struct {
 }
 
 // marked returns the processes that have the mark in their environment, those of
-// leader's session unless leader is 0, and all that descend from either.
-func marked(mark string, leader int) []int {
+// leader's session unless leader is 0, and all that descend from either. user, if not
+// nil, is whose processes most of them are.
+func marked(mark string, leader int, user *supervise.Credential) []int {
 	all := processes()
 	in := map[int]bool{}
+	var denied []int
 	for _, p := range all {
-		if leader != 0 && p.session == leader || hasVariable(p.pid, mark) {
+		has, err := hasVariable(p.pid, mark)
+		if has || leader != 0 && p.session == leader {
 			in[p.pid] = true
+		} else if errors.Is(err, fs.ErrPermission) {
+			denied = append(denied, p.pid)
 		}
+	}
+	if user != nil && len(denied) > 0 {
+		asUser(user, func() {
+			for _, pid := range denied {
+				if has, _ := hasVariable(pid, mark); has {
+					in[pid] = true
+				}
+			}
+		})
 	}
 	for grown := len(in) > 0; grown; {
 		grown = false
@@ -76,15 +97,28 @@ func readStat(pid int) (p entry, ok bool) {
 }
 
 // hasVariable reports whether a process started with NAME=value in its environment.
-func hasVariable(pid int, variable string) bool {
+func hasVariable(pid int, variable string) (bool, error) {
 	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
-		return false // another user's, or gone
+		return false, err
 	}
 	for v := range bytes.SplitSeq(environ, []byte{0}) {
 		if string(v) == variable {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
+}
+
+// asUser calls f with the rights of a user as far as /proc goes. Root may not see the
+// environments of others without CAP_SYS_PTRACE, which containers do not have
+// (ptrace(2), "Ptrace access mode checking"); their user may.
+func asUser(u *supervise.Credential, f func()) {
+	runtime.LockOSThread() // the rights are one thread's
+	defer runtime.UnlockOSThread()
+	unix.Setfsgid(int(u.GID))
+	unix.Setfsuid(int(u.UID))
+	defer unix.Setfsgid(os.Getegid())
+	defer unix.Setfsuid(os.Geteuid())
+	f()
 }

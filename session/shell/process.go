@@ -64,7 +64,7 @@ func (s *Shell) start(c Command, outer *Scope, stdout, stderr *os.File) (*proces
 	if s.ended {
 		return nil, endedError()
 	}
-	scope := newScope(callVariable, api.NewID(), outer, s.all.group)
+	scope := s.all.scopeIn(outer, callVariable, api.NewID())
 	attr.Env = append(slices.Clone(env), scope.Environ()...)
 	entered := scope.Enter(attr.Sys)
 	bash, err := os.StartProcess(bashPath, []string{"bash", "-lc", prologue + c.Line}, attr)

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/falleng0d/computer-use-mcp/display/supervise"
 )
 
 const (
@@ -27,22 +29,23 @@ type Scope struct {
 	mark  string // NAME=value
 	outer *Scope // it belongs to; may be nil
 	group *cgroup
-	used  atomic.Bool // something was started in it
+	user  *supervise.Credential // of the processes; nil is this process's
+	used  atomic.Bool           // something was started in it
 }
 
 // Scope returns a scope beside those of the sessions. variable names the mark in the
 // environment, id tells the scope from all others.
-func (s *Shells) Scope(variable, id string) *Scope { return newScope(variable, id, nil, s.group) }
+func (s *Shells) Scope(variable, id string) *Scope {
+	return &Scope{mark: variable + "=" + id, group: s.group.child(id), user: s.cfg.User}
+}
 
-// newScope returns a scope of its own or, with outer, one inside another. base is where
-// control groups are made, nil for none.
-func newScope(variable, id string, outer *Scope, base *cgroup) *Scope {
-	s := &Scope{mark: variable + "=" + id, outer: outer}
-	if outer != nil {
-		base = outer.group
+// scopeIn returns a scope that is a part of outer, or stands beside the sessions' when
+// that is nil.
+func (s *Shells) scopeIn(outer *Scope, variable, id string) *Scope {
+	if outer == nil {
+		return s.Scope(variable, id)
 	}
-	s.group = base.child(id)
-	return s
+	return &Scope{mark: variable + "=" + id, outer: outer, group: outer.group.child(id), user: s.cfg.User}
 }
 
 // Environ returns the marks of the scope and those around it.
@@ -75,7 +78,7 @@ func (s *Scope) processes(leader int) []int {
 	if s.group != nil {
 		return s.group.processes()
 	}
-	return marked(s.mark, leader)
+	return marked(s.mark, leader, s.user)
 }
 
 // End ends every process in the scope and returns how many it could not end. Those

@@ -80,7 +80,7 @@ type Shell struct {
 
 // Shell returns a Shell for a session. The caller ends it.
 func (s *Shells) Shell(session string) *Shell {
-	sh := &Shell{all: s, scope: newScope(sessionVariable, session, nil, s.group)}
+	sh := &Shell{all: s, scope: s.Scope(sessionVariable, session)}
 	sh.ctx, sh.cancel = context.WithCancel(context.Background())
 	return sh
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,10 +14,46 @@ import (
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/display/supervise"
 	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
+	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// In a container root has no CAP_SYS_PTRACE. What runs as another user is found and
+// ended all the same.
+func TestWithoutPtrace(t *testing.T) {
+	if os.Getenv("WITHOUT_PTRACE") == "" {
+		if os.Geteuid() != 0 {
+			t.Skip("only root can have programs of another user")
+		}
+		xvfbtest.Need(t, "setpriv")
+		cmd := exec.Command("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", os.Args[0], "-test.run=^TestWithoutPtrace$", "-test.v")
+		cmd.Env = append(os.Environ(), "WITHOUT_PTRACE=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	all := New(Config{User: &supervise.Credential{UID: 12345, GID: 12345}, Env: []string{"HOME=/", "PATH=/usr/bin:/bin"}})
+	defer all.Close()
+	s := all.Shell(api.NewID())
+	r, err := s.Run(t.Context(), Command{Line: "id -u; nohup setsid sleep 1001 > /dev/null 2>&1 & echo $!; disown -a", Dir: "/"}, long)
+	if err != nil || !strings.HasPrefix(r.Stdout, "12345\n") && !strings.HasSuffix(r.Stdout, "\n12345\n") {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if n := s.scope.Count(); n == 0 {
+		t.Error("the program in the background is not found")
+	}
+	s.End()
+	if n := s.scope.Count(); n != 0 {
+		t.Errorf("%d programs are left", n)
+	}
+	if _, err := os.Stat("/root/."); err != nil {
+		t.Errorf("this thread is not root any more: %v", err)
+	}
+}
 
 // long is a timeout that no test reaches.
 const long = time.Minute
