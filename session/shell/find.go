@@ -111,7 +111,7 @@ func hasVariable(pid int, variable string) (bool, error) {
 }
 
 // asUser calls f with the rights of a user as far as /proc goes. Root may not see the
-// environments of others without CAP_SYS_PTRACE, which containers do not have
+// environments of others without CAP_SYS_PTRACE or CAP_PERFMON, which containers lack
 // (ptrace(2), "Ptrace access mode checking"); their user may.
 func asUser(u *supervise.Credential, f func()) {
 	runtime.LockOSThread() // the rights are one thread's
