@@ -36,12 +36,14 @@ func commands() []command {
 		{"stop", "", "stop the computer of the local engine; its files stay", (*app).stop},
 		{"logs", "", "print the log of the computer's daemon", (*app).logs},
 		{"version", "", "print the version", (*app).version},
-		{"help", "", "print this", (*app).help},
+		{"help", "", "print this and the settings", (*app).help},
 	}
 }
 
 // usageError is a wrong command line.
 type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
 
 // run runs the command that args name and returns the exit status: 1 for a failure,
 // 2 for a wrong command line.
@@ -69,10 +71,14 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
+	if errors.Is(err, flag.ErrHelp) { // of a command
+		a.writeHelp(a.stdout)
+		return 0
+	}
 	fmt.Fprintf(a.stderr, "computer-use-mcp: %v\n", err)
 	if _, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintln(a.stderr)
-		a.writeHelp(a.stderr)
+		a.writeCommands(a.stderr)
 		return 2
 	}
 	return 1
@@ -253,11 +259,16 @@ func (a *app) help(_ context.Context, args []string) error {
 	return nil
 }
 
-func (a *app) writeHelp(w io.Writer) {
-	fmt.Fprint(w, "Computer-use-mcp gives agents a Linux computer with screens.\n\nUsage: computer-use-mcp [command]\n\n")
+func (a *app) writeCommands(w io.Writer) {
+	fmt.Fprint(w, "Usage: computer-use-mcp [command]\n\n")
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-14s %s\n", c.name+" "+c.usage, c.help)
 	}
+}
+
+func (a *app) writeHelp(w io.Writer) {
+	fmt.Fprint(w, "Computer-use-mcp gives agents a Linux computer with screens.\n\n")
+	a.writeCommands(w)
 	fmt.Fprint(w, "\nSettings are environment variables:\n\n")
 	for _, s := range hostmcp.SettingTable {
 		fmt.Fprintf(w, "  %-28s %s (%s; default %s)\n", s.Name, s.Doc, s.Form, s.Default)

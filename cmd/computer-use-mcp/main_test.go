@@ -53,6 +53,7 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"fly"}, 2, "", `no command "fly"`},
 		{[]string{"fly"}, 2, "", "info [--json]"},
 		{[]string{"info", "--xml"}, 2, "", "-xml"},
+		{[]string{"info", "--help"}, 0, "COMPUTER_USE_ENGINE", ""},
 		{[]string{"version", "now"}, 2, "", `"now"`},
 		{[]string{"stop"}, 0, "", "was not running"},
 		{[]string{"info"}, 0, "stopped", ""},
@@ -71,6 +72,9 @@ func TestCommandLine(t *testing.T) {
 		}
 		if !strings.Contains(stderr.String(), test.stderr) {
 			t.Errorf("%v: stderr %q", test.args, stderr.String())
+		}
+		if strings.Contains(stderr.String(), "COMPUTER_USE_ENGINE ") {
+			t.Errorf("%v: an error is followed by all settings", test.args)
 		}
 	}
 }
