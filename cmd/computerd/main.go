@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -67,7 +68,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (o daemo
 	flags.StringVar(&o.ViewerListen, "viewer-listen", "", "`address` of the viewer page")
 	flags.IntVar(&o.PortBase, "port-base", 0, "`port` of the viewer page on the host; screen n has this plus n")
 	flags.StringVar(&o.TokenFile, "token-file", "", "`file` with the API's bearer token")
-	flags.StringVar(&o.Network, "network", or(getenv("COMPUTER_USE_NETWORK"), "internet"), "what the computer reaches: internet or offline")
+	flags.StringVar(&o.Network, "network", cmp.Or(getenv("COMPUTER_USE_NETWORK"), "internet"), "what the computer reaches: internet or offline")
 	flags.StringVar(&o.Sandbox, "sandbox", getenv("COMPUTER_USE_SANDBOX"), "what isolates the computer, in a few `words`")
 	flags.StringVar((*string)(&o.NativeViewers), "native-viewers", string(daemon.NativeControl), "what VNC programs `may` do: control, watch or off")
 	flags.IntVar(&serverUID, "server-uid", -1, "user `id` of the X servers")
@@ -117,11 +118,4 @@ func credential(who string, uid, gid int) (*daemon.Credential, error) {
 		return nil, fmt.Errorf("--%s-uid needs root", who)
 	}
 	return &daemon.Credential{UID: uint32(uid), GID: uint32(gid)}, nil
-}
-
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }
