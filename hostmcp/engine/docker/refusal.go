@@ -103,9 +103,13 @@ func explainPort(err error, name string, f *found) *api.Error {
 	if strings.Contains(text, "forbidden by its access permissions") {
 		why = "is kept by Windows for itself (`netsh interface ipv4 show excludedportrange tcp` lists such ranges)"
 	}
-	e := api.Errorf(api.CodePortTaken, "%s %s. The computer %s needs ports %d to %d of 127.0.0.1.",
+	e := api.Errorf(api.CodePortTaken, "%s %s. The container %s needs ports %d to %d of 127.0.0.1.",
 		port, why, name, f.portBase, f.portBase+api.MaxScreens)
-	if f.neverRan() && f.isOurs() || f.network == networkRelay {
+	switch {
+	case f.network == networkRelay:
+		return e.WithFix("End the program that has the port, or set COMPUTER_USE_PORT_BASE to the first of 17 free ports. "+
+			"A computer that exists takes others only after `docker rm %s`; files in home stay.", strings.TrimSuffix(name, relaySuffix))
+	case f.isOurs() && f.neverRan():
 		return e.WithFix("Set COMPUTER_USE_PORT_BASE to the first of 17 free ports, or end the program that has the port.")
 	}
 	return e.WithFix("End the program that has the port. Or the user runs `docker rm %s`, after which COMPUTER_USE_PORT_BASE chooses other ports; files in home stay.", name)

@@ -2,12 +2,10 @@ package docker
 
 import (
 	"context"
-	"net/netip"
 	"strconv"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -25,6 +23,8 @@ import (
 // computerAlias is the computer's name on its network.
 const computerAlias = "computer"
 
+const relaySuffix = "-relay"
+
 const (
 	relayCommand = "/usr/local/sbin/computer-relay" // takes a host and ports
 	relayMemory  = 256 << 20                        // bytes
@@ -32,7 +32,7 @@ const (
 	noOne        = "65534:65534"                    // user and group of the relay
 )
 
-func (c *call) relayName() string   { return c.cfg.Name + "-relay" }
+func (c *call) relayName() string   { return c.cfg.Name + relaySuffix }
 func (c *call) networkName() string { return c.cfg.Name + "-net" }
 
 // ensureRelay sees to it that the relay runs, with the ports of s and the image.
@@ -142,20 +142,4 @@ func (c *call) removeRelay(ctx context.Context) error {
 		return sleep(ctx, 5*pollEvery)
 	}
 	return c.explain(ctx, "remove the container "+c.relayName(), err)
-}
-
-// publish returns the ports of the container that lead to it from 127.0.0.1: the API's
-// from one that the engine chooses at every start, the others from the same number.
-func (s spec) publish() (network.PortSet, network.PortMap) {
-	set, bindings := network.PortSet{}, network.PortMap{}
-	add := func(port int, hostPort string) {
-		inside, _ := network.PortFrom(uint16(port), network.TCP)
-		set[inside] = struct{}{}
-		bindings[inside] = []network.PortBinding{{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: hostPort}}
-	}
-	add(s.apiPort(), "")
-	for port := s.portBase; port <= s.portBase+api.MaxScreens; port++ {
-		add(port, strconv.Itoa(port))
-	}
-	return set, bindings
 }
