@@ -141,7 +141,8 @@ func (e *Engine) Ensure(ctx context.Context, progress func(string)) (*engine.End
 		return endpoint, nil
 	}
 	if err := e.state.create(); err != nil {
-		return nil, unavailable("The state folder of the local computer cannot be used: %v.", err)
+		return nil, unavailable("The state folder of the local computer cannot be used: %v.", err).
+			WithFix("Let XDG_STATE_HOME name a folder that this user can write; it is %s now.", filepath.Dir(filepath.Dir(string(e.state))))
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -159,7 +160,8 @@ func (e *Engine) ensure(ctx context.Context, progress func(string)) (*engine.End
 	for {
 		lock, err := e.state.tryLock()
 		if err != nil {
-			return nil, unavailable("The lock of the local computer cannot be taken: %v.", err)
+			return nil, unavailable("The lock of the local computer cannot be taken: %v.", err).
+				WithFix("When no computer runs, remove the folder %s; the next start makes it again.", e.state)
 		}
 		if lock != nil {
 			defer lock.Close() // the computer holds its own copy

@@ -436,6 +436,36 @@ func TestPortTaken(t *testing.T) {
 	}
 }
 
+// A home that is no folder is refused, and what a link leads to keeps its owner.
+func TestHomeIsNoFolder(t *testing.T) {
+	target := t.TempDir()
+	owner := func() uint32 {
+		info, err := os.Stat(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Sys().(*syscall.Stat_t).Uid
+	}
+	before := owner()
+	for name, place := range map[string]func(home string) error{
+		"file": func(home string) error { return os.WriteFile(home, nil, 0o600) },
+		"link": func(home string) error { return os.Symlink(target, home) },
+	} {
+		e := newEngine(t, nil)
+		if err := place(e.home); err != nil {
+			t.Fatal(err)
+		}
+		_, err := e.Ensure(t.Context(), func(string) {})
+		refusal := api.AsError(err)
+		if refusal.Code != api.CodeEngineUnavailable || !strings.Contains(refusal.Message, e.home+" is not a folder") || refusal.Fix == "" {
+			t.Errorf("%s: %+v", name, refusal)
+		}
+	}
+	if after := owner(); after != before {
+		t.Errorf("the link's target was given to user %d", after)
+	}
+}
+
 func TestMissingProgram(t *testing.T) {
 	e := newEngine(t, nil)
 	t.Setenv("PATH", t.TempDir())

@@ -38,7 +38,8 @@ func (e *Engine) start(ctx context.Context, lock *os.File) (*engine.Endpoint, er
 		return nil, err
 	}
 	if err := e.prepare(); err != nil {
-		return nil, unavailable("The local computer cannot be prepared: %v.", err)
+		return nil, unavailable("The local computer cannot be prepared: %v.", err).
+			WithFix("Move away what is in the way. The computer's files are in %s, what runs it is in %s.", e.home, e.state)
 	}
 	cmd, err := e.command(computerd)
 	if err != nil {
@@ -46,7 +47,8 @@ func (e *Engine) start(ctx context.Context, lock *os.File) (*engine.Endpoint, er
 	}
 	log, err := e.state.newLog()
 	if err != nil {
-		return nil, unavailable("The daemon's log cannot be written: %v.", err)
+		return nil, unavailable("The daemon's log cannot be written: %v.", err).
+			WithFix("Make %s writable for this user.", e.state.log())
 	}
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
@@ -55,7 +57,8 @@ func (e *Engine) start(ctx context.Context, lock *os.File) (*engine.Endpoint, er
 	// group when it ends is not meant for the computer.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return nil, unavailable("The local computer cannot be started: %v.", err)
+		return nil, unavailable("The local computer cannot be started: %v.", err).
+			WithFix("Call start_computer again in a few seconds; this machine may be short of memory or processes.").WithRetry()
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }() // collects the process whenever it ends
@@ -195,7 +198,16 @@ func (e *Engine) makeHome() error {
 	} else if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return os.Chown(e.home, uid, gid)
+	// What stands there may be a link to a folder of the user's own, which is not ours
+	// to give away.
+	info, err := os.Lstat(e.home)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return errors.New(e.home + " is not a folder")
+	}
+	return os.Lchown(e.home, uid, gid)
 }
 
 // newLog keeps the log of the run before and opens a new one.
