@@ -89,12 +89,12 @@ func (s *CellSet) Empty() bool {
 // set, cut off at the screen's edge; empty for an empty set.
 func (s *CellSet) Bounds() image.Rectangle {
 	minX, minY, maxX, maxY := s.cols, s.rows, 0, 0
-	for cy := range s.rows {
-		for cx := range s.cols {
-			if s.Has(cx, cy) {
-				minX, maxX = min(minX, cx), max(maxX, cx+1)
-				minY, maxY = min(minY, cy), max(maxY, cy+1)
-			}
+	for w, word := range s.bits {
+		for ; word != 0; word &= word - 1 {
+			i := w*64 + bits.TrailingZeros64(word)
+			cx, cy := i%s.cols, i/s.cols
+			minX, maxX = min(minX, cx), max(maxX, cx+1)
+			minY, maxY = min(minY, cy), max(maxY, cy+1)
 		}
 	}
 	if maxX == 0 {

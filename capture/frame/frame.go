@@ -315,11 +315,19 @@ func (v View) Copy(dst []uint32, stride int, r image.Rectangle) {
 // Every cell counts as changed when since is of another epoch.
 func (v View) Changed(since Stamp, set *CellSet) {
 	set.Resize(v.Width, v.Height)
-	all := since.Epoch != v.Stamp.Epoch
-	for i, g := range v.cellGen {
-		if all || g > since.Gen {
-			set.add(i)
+	if since.Epoch != v.Stamp.Epoch {
+		set.AddRect(v.Bounds())
+		return
+	}
+	const n = 64 // bits of a word
+	for w := range set.bits {
+		var word uint64
+		for i, g := range v.cellGen[w*n : min((w+1)*n, len(v.cellGen))] {
+			if g > since.Gen {
+				word |= 1 << i
+			}
 		}
+		set.bits[w] = word
 	}
 }
 
