@@ -59,14 +59,14 @@ func ParseKey(name string) (Chord, error) {
 	for _, part := range parts[:len(parts)-1] {
 		m, err := ParseModifier(part)
 		if err != nil {
-			return Chord{}, fmt.Errorf("key %q: %w", name, err)
+			return Chord{}, fmt.Errorf("key %.40q: %w", name, err)
 		}
 		c.Modifiers = append(c.Modifiers, m)
 	}
 	key := parts[len(parts)-1]
 	sym, ok := parseOne(key)
 	if !ok {
-		return Chord{}, fmt.Errorf("there is no key %q%s", key, suggest(key, keyNames()))
+		return Chord{}, fmt.Errorf("there is no key %.40q%s", key, suggest(key, keyNames()))
 	}
 	c.Key = sym
 	if r, ok := keysym.Rune(sym); ok && len(c.Modifiers) > 0 && utf8.RuneCountInString(key) == 1 {
@@ -84,7 +84,7 @@ func ParseModifier(name string) (uint32, error) {
 	if sym, ok := keysym.Parse(strings.TrimSpace(name)); ok && isModifier(sym) {
 		return sym, nil
 	}
-	return 0, fmt.Errorf("there is no modifier %q%s", name, suggest(name, modifierNames()))
+	return 0, fmt.Errorf("there is no modifier %.40q%s", name, cmp.Or(suggest(name, modifierNames()), "; there are ctrl, alt, shift and super"))
 }
 
 // splitChord cuts at the plus signs that join keys, not at one that is the key or is

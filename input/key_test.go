@@ -63,6 +63,19 @@ func TestParseKey(t *testing.T) {
 	}
 }
 
+// An error shows the beginning of a name that is none, however long it is.
+func TestParseKeyErrorIsShort(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, name := range []string{long, long + "+a", "ctrl+" + long, strings.Repeat("x+", 1<<19) + "a"} {
+		if _, err := ParseKey(name); err == nil || len(err.Error()) > 300 {
+			t.Errorf("ParseKey(%.10q...): %.400v", name, err)
+		}
+	}
+	if _, err := ParseModifier("foo"); err == nil || !strings.Contains(err.Error(), "super") {
+		t.Errorf("ParseModifier: %v", err)
+	}
+}
+
 func TestParseKeyRefuses(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"entr", `there is no key "entr"; did you mean "enter"`},
