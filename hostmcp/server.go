@@ -190,10 +190,9 @@ func (s *Server) allowedTools() ([]string, error) {
 		return nil, err
 	}
 	allowed := splitNames(value)
-	for _, name := range allowed {
-		if _, ok := s.tool(name); !ok {
-			return nil, badSetting(lookUp(settingTools), value)
-		}
+	unknown := func(name string) bool { _, ok := s.tool(name); return !ok }
+	if len(allowed) == 0 || slices.ContainsFunc(allowed, unknown) {
+		return nil, badSetting(lookUp(settingTools), value)
 	}
 	return append(allowed, "start_computer", "end_session"), nil
 }

@@ -202,11 +202,13 @@ func TestAllowList(t *testing.T) {
 // A bad setting is told to the agent, with the variable, its value and what is
 // accepted; the server works.
 func TestBadSettings(t *testing.T) {
-	for name, value := range map[string]string{
-		SettingName: "a/b", SettingEngine: "podman", SettingSandbox: "no", SettingNetwork: "lan",
-		SettingPortBase: "80", SettingLog: "loud", settingScreenSize: "10x10", settingIdle: "0",
-		settingElideTTL: "-1", settingMaxSide: "9", settingImageFormat: "gif", settingTools: "computer_fly",
+	for _, bad := range []struct{ name, value string }{
+		{SettingName, "a/b"}, {SettingEngine, "podman"}, {SettingSandbox, "no"}, {SettingNetwork, "lan"},
+		{SettingPortBase, "80"}, {SettingLog, "loud"}, {settingScreenSize, "10x10"}, {settingIdle, "0"},
+		{settingElideTTL, "-1"}, {settingMaxSide, "9"}, {settingImageFormat, "gif"},
+		{settingTools, "computer_fly"}, {settingTools, ","},
 	} {
+		name, value := bad.name, bad.value
 		c := connect(t, newServer(newFakeComputer(t), map[string]string{name: value}), "", nil)
 		text, facts, isError := call(t, c, "start_computer", map[string]any{"title": "x"})
 		if !isError || facts["code"] != string(api.CodeBadRequest) {

@@ -76,7 +76,8 @@ var SettingTable = []Setting{
 	},
 	{
 		Name: SettingPortBase, Default: "20900", Form: "a number from 1024 to 65519",
-		Doc:   "First of 17 ports on 127.0.0.1: the viewer page, then the VNC ports of screens 1 to 16.",
+		Doc: "First of 17 ports on 127.0.0.1: the viewer page, then the VNC ports of screens 1 to 16. " +
+			"Chosen when the computer starts, or when its container is made.",
 		check: inRange(1024, 65519),
 	},
 	{
@@ -91,7 +92,7 @@ var SettingTable = []Setting{
 		check: func(v string) error { _, _, err := api.ParseScreenSize(v); return err },
 	},
 	{
-		Name: settingIdle, Default: "1h", Form: durationForm,
+		Name: settingIdle, Default: "1h", Form: durationForm + ", above 0",
 		Doc:   "A session without a call for this long ends.",
 		check: positiveDuration,
 	},
@@ -111,12 +112,12 @@ var SettingTable = []Setting{
 		check: oneOf("auto", "png", "jpeg"),
 	},
 	{
-		Name: settingShell, Default: "120s", Form: durationForm + "; not more than " + settingShellMax,
+		Name: settingShell, Default: "120s", Form: durationForm + ", above 0 and not more than " + settingShellMax,
 		Doc:   "How long a shell command may take unless the agent says otherwise. If only the maximum is set, and shorter, it is that.",
 		check: positiveDuration,
 	},
 	{
-		Name: settingShellMax, Default: "600s", Form: durationForm,
+		Name: settingShellMax, Default: "600s", Form: durationForm + ", above 0",
 		Doc:   "The longest that an agent may let a shell command take.",
 		check: positiveDuration,
 	},
