@@ -100,7 +100,7 @@ func waitText(r api.WaitRequest, w api.WaitResult) string {
 	case api.WaitPort:
 		met, unmet = fmt.Sprintf("Port %d answers", r.Port), fmt.Sprintf("Nothing listens on port %d", r.Port)
 	default:
-		met, unmet = where+" is still", where+" still moves"
+		met, unmet = where+" is still", where+" has not come to rest"
 	}
 	text := met
 	if !w.Met {
