@@ -1,6 +1,7 @@
 package hostmcp
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ var actionKinds = []Variant{
 		settleField,
 	}},
 	{Kind: api.KindType, Doc: "type Unicode text where the keyboard focus is; a newline is Enter, a tab is Tab", Fields: []Field{
-		{Name: "text", Kind: String, Required: true, Doc: "Text to type, exactly."},
+		{Name: "text", Kind: String, Required: true, Doc: fmt.Sprintf("Text to type, exactly. At most %d characters in one call.", api.MaxTextRunes)},
 		settleField,
 	}},
 	{Kind: api.KindKey, Doc: "press a key such as enter, esc, tab, f5, page_down, a, with modifiers", Fields: []Field{
