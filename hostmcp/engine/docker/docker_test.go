@@ -501,6 +501,12 @@ func TestOfflinePortTaken(t *testing.T) {
 	delete(s.fail, "POST start")
 	ensure(t, s.engine(offline, func(c *Config) { c.PortBase = 22000 }))
 
+	// A relay that does not stay up is not started for ever.
+	s.set("c-relay", container.StateExited)
+	s.dies = true
+	refused(t, s.engine(offline), api.CodeEngineUnavailable, "c-relay", "docker rm --force c-relay")
+	s.dies = false
+
 	// A container of that name which is somebody else's stays.
 	delete(s.containers, s.find("c").id)
 	s.find("c-relay").request.Labels = nil

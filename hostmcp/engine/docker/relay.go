@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -40,6 +41,7 @@ func (c *call) networkName() string { return c.cfg.Name + "-net" }
 func (c *call) ensureRelay(ctx context.Context, s spec, image string) error {
 	ctx, cancel := context.WithTimeout(ctx, c.limits.work)
 	defer cancel()
+	started := "" // id of the container that this call has started
 	for {
 		relay, err := c.inspect(ctx, c.relayName())
 		switch {
@@ -55,18 +57,31 @@ func (c *call) ensureRelay(ctx context.Context, s spec, image string) error {
 			err = c.removeRelay(ctx)
 		case relay.isRunning():
 			return nil
+		case relay.id == started:
+			return c.stuckRelay()
 		case !relay.networks[c.networkName()]:
 			err = c.connectRelay(ctx, relay)
 		case relay.state == container.StateCreated || relay.state == container.StateExited:
+			started = relay.id
 			err = c.start(ctx, c.relayName(), relay)
 		default:
 			err = api.Errorf(api.CodeComputerStopped, "The container %s, through which the offline computer is reached, is %s.", c.relayName(), relay.state).
 				WithFix("Ask the user to run `docker rm --force %s`, then call start_computer again.", c.relayName())
 		}
-		if err != nil {
+		if errors.Is(err, errOthers) {
+			if sleep(ctx, 5*pollEvery) != nil {
+				return c.stuckRelay()
+			}
+		} else if err != nil {
 			return err
 		}
 	}
+}
+
+// stuckRelay is the error for a relay that does not come up.
+func (c *call) stuckRelay() error {
+	return unavailable("The container %s, through which the offline computer is reached, was not ready within %v.", c.relayName(), c.limits.work).
+		WithFix("Ask the user to run `docker rm --force %s`, then call start_computer again.", c.relayName())
 }
 
 // createNetwork makes the network of an offline computer, if it is missing.
@@ -114,7 +129,10 @@ func (c *call) createRelay(ctx context.Context, s spec, image string) error {
 	}
 	config.ExposedPorts, host.PortBindings = s.publish()
 	_, err := c.docker.ContainerCreate(ctx, client.ContainerCreateOptions{Name: c.relayName(), Config: config, HostConfig: host})
-	if err == nil || isNameTaken(err) {
+	if isNameTaken(err) {
+		return errOthers
+	}
+	if err == nil {
 		return nil
 	}
 	return c.explain(ctx, "create the container "+c.relayName(), err)
@@ -124,7 +142,10 @@ func (c *call) createRelay(ctx context.Context, s spec, image string) error {
 // when a container is created.
 func (c *call) connectRelay(ctx context.Context, relay *found) error {
 	_, err := c.docker.NetworkConnect(ctx, c.networkName(), client.NetworkConnectOptions{Container: relay.id})
-	if err == nil || cerrdefs.IsConflict(err) || cerrdefs.IsPermissionDenied(err) { // somebody else did it
+	if cerrdefs.IsConflict(err) || cerrdefs.IsPermissionDenied(err) { // it is connected already
+		return errOthers
+	}
+	if err == nil {
 		return nil
 	}
 	return c.explain(ctx, "connect the container "+c.relayName(), err)
@@ -134,12 +155,16 @@ func (c *call) connectRelay(ctx context.Context, relay *found) error {
 func (c *call) removeRelay(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.limits.work)
 	defer cancel()
-	_, err := c.docker.ContainerRemove(ctx, c.relayName(), client.ContainerRemoveOptions{Force: true})
+	relay, err := c.inspect(ctx, c.relayName())
+	if err != nil || relay == nil || relay.network != networkRelay {
+		return err
+	}
+	_, err = c.docker.ContainerRemove(ctx, relay.id, client.ContainerRemoveOptions{Force: true})
+	if cerrdefs.IsConflict(err) {
+		return errOthers
+	}
 	if err == nil || cerrdefs.IsNotFound(err) {
 		return nil
-	}
-	if cerrdefs.IsConflict(err) { // somebody else is doing it
-		return sleep(ctx, 5*pollEvery)
 	}
 	return c.explain(ctx, "remove the container "+c.relayName(), err)
 }
