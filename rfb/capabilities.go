@@ -108,7 +108,15 @@ func (c *capabilities) settings(format encode.PixelFormat) encode.Settings {
 	if s.Encoding == encode.Tight && format.TrueColour && format.BitsPerPixel > 8 {
 		s.JPEG = c.jpeg()
 	}
+	s.Gradient = c.gradient()
 	return s
+}
+
+// gradient reports whether the viewer is known to have Tight's gradient filter.
+// Nothing says so itself, and a viewer without it ends the connection. noVNC has had it
+// since the version that first listed QEMU's LED state.
+func (c *capabilities) gradient() bool {
+	return c.qemuLEDs || c.cursor == encode.CursorWithAlpha || c.kind.libvncclient || c.kind.wmvi
 }
 
 // jpeg returns what the viewer allows of JPEG. Listing any of the three kinds of
