@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,18 @@ func TestTools(t *testing.T) {
 		checkSchema(t, tool.Name, schema)
 		if !tool.NoSession && tool.AllFields()[0].Name != "session" {
 			t.Errorf("%s: the session is not the first field", tool.Name)
+		}
+	}
+}
+
+func TestReadmeNamesEveryTool(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range Tools() {
+		if !strings.Contains(string(readme), "`"+tool.Name+"`") {
+			t.Errorf("the README does not name %s", tool.Name)
 		}
 	}
 }

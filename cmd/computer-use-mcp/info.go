@@ -118,6 +118,11 @@ func writeInfo(w io.Writer, r *infoReport, details []engine.Detail) {
 	for _, s := range r.Screens {
 		line("screen", "%d: %dx%d on %s, %q", s.Number, s.Width, s.Height, s.Display, s.Title)
 	}
+	for _, s := range r.Sessions {
+		if s.Screen == 0 {
+			line("session", "%q, which has no screen yet", s.Title)
+		}
+	}
 	for _, d := range details {
 		line(d.Name, "%s", d.Value)
 	}

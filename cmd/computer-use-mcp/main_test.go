@@ -79,6 +79,18 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
+func TestReadmeNamesEveryCommand(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range commands() {
+		if name := strings.TrimSpace(c.name + " " + c.usage); !strings.Contains(string(readme), "`"+name+"`") {
+			t.Errorf("the README does not name %s", name)
+		}
+	}
+}
+
 func TestInfoJSON(t *testing.T) {
 	out, err := program(t, []string{"COMPUTER_USE_ENGINE=local"}, "info", "--json").Output()
 	var report map[string]any
