@@ -29,8 +29,8 @@ const (
 	guardPeers    = 1024 // remembered at most
 )
 
-// right notes a right password.
-func (g *Guard) right(peer string) {
+// Right notes a right password of a peer, an address with or without its port.
+func (g *Guard) Right(peer string) {
 	if g == nil {
 		return
 	}
@@ -39,8 +39,8 @@ func (g *Guard) right(peer string) {
 	delete(g.peers, host(peer))
 }
 
-// wrong notes a wrong password and returns how long its answer has to wait.
-func (g *Guard) wrong(peer string) time.Duration {
+// Wrong notes a wrong password of a peer and returns how long its answer has to wait.
+func (g *Guard) Wrong(peer string) time.Duration {
 	if g == nil {
 		return minWrongDelay
 	}

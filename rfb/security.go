@@ -95,12 +95,12 @@ func (c *Conn) checkPassword(ctx context.Context) error {
 	}
 	guard, peer := c.cfg.Guard, c.cfg.Peer
 	if rightResponse(c.cfg.Password, challenge, response) {
-		guard.right(peer)
+		guard.Right(peer)
 		return nil
 	}
 	// The wait slows down guessing; see Guard for why nothing else is delayed.
 	select {
-	case <-time.After(guard.wrong(peer)):
+	case <-time.After(guard.Wrong(peer)):
 	case <-ctx.Done():
 	}
 	return ErrWrongPassword

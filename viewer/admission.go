@@ -39,8 +39,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	s.sockets.Add(1)
 	defer s.sockets.Done()
 	defer conn.Close()
-	peer := hostOf(r.RemoteAddr)
-	if err := s.hello(r.Context(), conn, peer); err != nil {
+	if err := s.hello(r.Context(), conn, r.RemoteAddr); err != nil {
 		closeSocket(conn, err)
 		return
 	}
@@ -72,10 +71,10 @@ func (s *Server) hello(ctx context.Context, conn *websocket.Conn, peer string) e
 		return err
 	}
 	if c.Type == cmdHello && s.rightKey(c.Key) {
-		s.throttle.right(peer)
+		s.cfg.Guard.Right(peer)
 		return nil
 	}
-	delay := s.throttle.wrong(peer)
+	delay := s.cfg.Guard.Wrong(peer)
 	s.cfg.Logger.Warn("page showed a wrong key", "peer", peer, "delay", delay)
 	select {
 	case <-time.After(delay):

@@ -17,6 +17,7 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
 	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
+	"github.com/falleng0d/computer-use-mcp/rfb"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -211,7 +212,7 @@ func serveAt(t testing.TB, c Computer, addr string) served {
 	}
 	s := New(Config{
 		Computer: c, Name: "test", Key: testKey, Expiry: time.Minute, Port: l.Addr().(*net.TCPAddr).Port,
-		Logger: slog.New(slog.DiscardHandler),
+		Guard: new(rfb.Guard), Logger: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 )
 
 // protect sets the headers of every answer. They keep what we serve out of other pages,
@@ -73,74 +71,4 @@ func (s *Server) checkOrigin(r *http.Request, a access) (refusal string) {
 func (s *Server) rightKey(key string) bool {
 	given, own := sha256.Sum256([]byte(key)), sha256.Sum256([]byte(s.cfg.Key))
 	return s.cfg.Key != "" && subtle.ConstantTimeCompare(given[:], own[:]) == 1
-}
-
-// throttle slows down who guesses keys. It delays only the answers to wrong ones: a
-// right key never waits, so that nobody can lock out a neighbour behind the same
-// address. The zero value is ready.
-type throttle struct {
-	mu    sync.Mutex
-	peers map[string]offender // guarded by mu
-}
-
-type offender struct {
-	wrong int
-	last  time.Time
-}
-
-const (
-	freeGuesses   = 5 // a person mistypes
-	freeDelay     = 200 * time.Millisecond
-	maxDelay      = 5 * time.Minute
-	forgetAfter   = time.Hour
-	maxRemembered = 1024 // peers
-)
-
-// wrong notes a wrong key and returns how long its answer has to wait.
-func (t *throttle) wrong(peer string) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	t.makeRoom(now)
-	o := t.peers[peer]
-	o.wrong, o.last = o.wrong+1, now
-	t.peers[peer] = o
-	if o.wrong <= freeGuesses {
-		return freeDelay
-	}
-	// Past nine doublings the limit has long been reached.
-	return min(time.Second<<min(o.wrong-freeGuesses-1, 9), maxDelay)
-}
-
-// right notes a right key.
-func (t *throttle) right(peer string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.peers, peer)
-}
-
-// makeRoom drops old entries, and the oldest one of a full table. The caller holds mu.
-func (t *throttle) makeRoom(now time.Time) {
-	if t.peers == nil {
-		t.peers = make(map[string]offender)
-	}
-	oldest, found := "", now
-	for peer, o := range t.peers {
-		if now.Sub(o.last) > forgetAfter {
-			delete(t.peers, peer)
-		} else if !o.last.After(found) {
-			oldest, found = peer, o.last
-		}
-	}
-	if len(t.peers) >= maxRemembered {
-		delete(t.peers, oldest)
-	}
-}
-
-// hostOf returns a peer's address without its port: one peer, however many connections.
-func hostOf(addr string) string {
-	if host, _, err := net.SplitHostPort(addr); err == nil {
-		return host
-	}
-	return addr
 }

@@ -17,19 +17,30 @@ type Config struct {
 	Key      string // that a page must show
 	// Expiry is how long a person keeps control without doing anything.
 	Expiry time.Duration
+	// Guard slows down who guesses keys.
+	Guard Guard
 	// Port is the one that browsers use. It may differ from the listener's when a
 	// container engine forwards it.
 	Port   int
 	Logger *slog.Logger
 }
 
+// Guard slows down who guesses keys. It delays only the answers to wrong ones: a right
+// key never waits, so that nobody can lock out a neighbour behind the same address.
+// rfb.Guard is one; the page and VNC programs share it.
+type Guard interface {
+	// Right notes that a peer, an address with its port, has shown the right key.
+	Right(peer string)
+	// Wrong notes a wrong one and returns how long its answer has to wait.
+	Wrong(peer string) time.Duration
+}
+
 // Server is the HTTP handler of the page.
 type Server struct {
-	cfg      Config
-	mux      http.ServeMux
-	throttle throttle
-	files    map[string]file
-	sockets  sync.WaitGroup // those that http.Server has forgotten
+	cfg     Config
+	mux     http.ServeMux
+	files   map[string]file
+	sockets sync.WaitGroup // those that http.Server has forgotten
 
 	mu      sync.Mutex
 	pages   map[string]*page // that have shown the key, by id; guarded by mu

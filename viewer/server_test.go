@@ -1,7 +1,6 @@
 package viewer
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -200,42 +199,11 @@ func TestWithoutAKeyNobodyGetsIn(t *testing.T) {
 }
 
 func TestWrongKeysAreDelayedAndNobodyIsLockedOut(t *testing.T) {
-	var th throttle
-	for range freeGuesses {
-		if d := th.wrong("a"); d != freeDelay {
-			t.Errorf("an early wrong key waits %v", d)
-		}
-	}
-	last := time.Duration(0)
-	for range 20 {
-		d := th.wrong("a")
-		if d < last || d > maxDelay {
-			t.Errorf("a wrong key waits %v after %v", d, last)
-		}
-		last = d
-	}
-	if last != maxDelay {
-		t.Errorf("the longest wait is %v, want %v", last, maxDelay)
-	}
-	if d := th.wrong("b"); d != freeDelay {
-		t.Errorf("another peer waits %v", d)
-	}
-	th.right("a")
-	if d := th.wrong("a"); d != freeDelay {
-		t.Errorf("after a right key a wrong one waits %v", d)
-	}
-	for i := range 3 * maxRemembered {
-		th.wrong(fmt.Sprint(i))
-	}
-	if len(th.peers) > maxRemembered {
-		t.Errorf("%d peers are remembered", len(th.peers))
-	}
-
 	// While wrong keys of the same peer wait, a right one gets in at once, however
 	// many of them there are.
 	s := serve(t, newFakeComputer())
 	for range 30 {
-		s.throttle.wrong("127.0.0.1")
+		s.cfg.Guard.Wrong("127.0.0.1")
 	}
 	for range maxWaiting + 5 {
 		conn, _, err := s.dial("/live", nil)

@@ -30,6 +30,7 @@ const (
 type native struct {
 	viewers  *viewers
 	password string
+	guard    *rfb.Guard
 	may      NativeViewers
 
 	mu     sync.Mutex
@@ -46,8 +47,8 @@ type guest struct {
 
 // serveVNC returns what serves screen n on port base+n of a host. The ports are open
 // when it returns.
-func (v *viewers) serveVNC(host string, base int, password string, may NativeViewers) (serve func(context.Context) error, err error) {
-	n := &native{viewers: v, password: password, may: may, guests: make(map[string]*guest)}
+func (v *viewers) serveVNC(host string, base int, password string, guard *rfb.Guard, may NativeViewers) (serve func(context.Context) error, err error) {
+	n := &native{viewers: v, password: password, guard: guard, may: may, guests: make(map[string]*guest)}
 	server := &rfb.Server{Config: n.welcome, Log: v.log}
 	listeners := make([]net.Listener, 0, display.Screens)
 	// A program that vanished is noticed within half a minute.
@@ -88,7 +89,7 @@ func (n *native) welcome(screen int, peer net.Addr) rfb.Config {
 	n.mu.Lock()
 	n.guests[peer.String()] = g
 	n.mu.Unlock()
-	cfg := rfb.Config{Screen: b.screen, Password: n.password, Input: &hands{desktop: d, acts: g.acts}, SetClipboard: g.copied}
+	cfg := rfb.Config{Screen: b.screen, Password: n.password, Guard: n.guard, Input: &hands{desktop: d, acts: g.acts}, SetClipboard: g.copied}
 	if n.may != NativeWatch {
 		cfg.OnInput = g.press
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/falleng0d/computer-use-mcp/rfb"
 	"github.com/falleng0d/computer-use-mcp/rfb/rfbtest"
 	"github.com/falleng0d/computer-use-mcp/session/control"
 )
@@ -25,7 +26,7 @@ func (w watched) vnc(may NativeViewers) string {
 		}
 		base = l.Addr().(*net.TCPAddr).Port
 		l.Close()
-		if serve, err = w.serveVNC("127.0.0.1", base, identity.ViewerKey, may); err != nil && attempt == 20 {
+		if serve, err = w.serveVNC("127.0.0.1", base, identity.ViewerKey, new(rfb.Guard), may); err != nil && attempt == 20 {
 			w.t.Fatal(err)
 		}
 	}

@@ -55,8 +55,9 @@ func (v *viewers) listen(o Options, identity Identity) (serve []func(context.Con
 	if port == 0 {
 		port = listens.Port
 	}
+	guard := new(rfb.Guard)
 	page := viewer.New(viewer.Config{
-		Computer: v, Name: "Computer", Key: identity.ViewerKey, Expiry: control.Expiry,
+		Computer: v, Name: "Computer", Key: identity.ViewerKey, Expiry: control.Expiry, Guard: guard,
 		Port: port, Logger: o.Logger,
 	})
 	if !page.Complete() {
@@ -66,7 +67,7 @@ func (v *viewers) listen(o Options, identity Identity) (serve []func(context.Con
 	if o.NativeViewers == NativeOff {
 		return serve, nil
 	}
-	vnc, err := v.serveVNC(listens.IP.String(), listens.Port, identity.ViewerKey, o.NativeViewers)
+	vnc, err := v.serveVNC(listens.IP.String(), listens.Port, identity.ViewerKey, guard, o.NativeViewers)
 	if err != nil {
 		l.Close()
 		return nil, err
