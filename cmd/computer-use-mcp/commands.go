@@ -213,6 +213,16 @@ func (a *app) stop(ctx context.Context, args []string) error {
 	if err := a.noFlags("stop", args); err != nil {
 		return err
 	}
+	if a.settings.IsSet(hostmcp.SettingEngine) {
+		e, err := chooseEngine(a.settings, a.logger())
+		if err != nil {
+			return err
+		}
+		if e.Name() == "docker" {
+			name, _ := a.settings.Get(hostmcp.SettingName) // chooseEngine has checked it
+			return fmt.Errorf("the computer is a container, which is yours to stop: docker stop %s", name)
+		}
+	}
 	e, err := localEngine(a.settings, a.logger())
 	if err != nil {
 		return err

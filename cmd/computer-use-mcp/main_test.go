@@ -91,6 +91,14 @@ func TestReadmeNamesEveryCommand(t *testing.T) {
 	}
 }
 
+// A container is the user's to stop.
+func TestStopOfAContainer(t *testing.T) {
+	out, err := program(t, []string{"COMPUTER_USE_ENGINE=docker", "COMPUTER_USE_NAME=mine"}, "stop").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "docker stop mine") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestInfoJSON(t *testing.T) {
 	out, err := program(t, []string{"COMPUTER_USE_ENGINE=local"}, "info", "--json").Output()
 	var report map[string]any
