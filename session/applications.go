@@ -75,7 +75,8 @@ func terminal(path string) ([]string, error) {
 			return []string{program}, nil
 		}
 	}
-	return nil, api.Errorf(api.CodeNotFound, "No terminal is installed.")
+	return nil, api.Errorf(api.CodeNotFound, "No terminal is installed.").
+		WithFix("Use shell for commands, or install one, such as xterm.")
 }
 
 // variable returns the value of an environment variable, the last one winning.

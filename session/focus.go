@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,8 @@ func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string
 	}
 	run, err := d.children.start(how, d.Screen, argv)
 	if err != nil {
-		return api.Errorf(api.CodeNotFound, "%s could not be started: %v.", application, err)
+		return api.Errorf(api.CodeNotFound, "%.100s could not be started: %v.", application, err).
+			WithFix("Start it with shell to find out why, or use another program.")
 	}
 	limited, cancel := context.WithTimeout(ctx, windowTime)
 	defer cancel()
@@ -66,7 +68,9 @@ func focusNew(ctx context.Context, screen Screen, before []x11.Window, applicati
 		select {
 		case <-run.done:
 			if run.failed {
-				return api.Errorf(api.CodeNotFound, "%s ended (%s) without a window: %s.", run.name, run.state, run.output.String())
+				said := cmp.Or(run.output.String(), "it printed nothing")
+				return api.Errorf(api.CodeNotFound, "%s ended (%s) without a window: %s.", run.name, run.state, said).
+					WithFix("Start it with shell to find out why, or use another program.")
 			}
 			// A launcher that hands over to a running instance ends well and shows a
 			// window that was there.

@@ -93,9 +93,15 @@ func TestFocusStarts(t *testing.T) {
 	if got := screen.taken(); len(got) != 1 || got[0] != "activate 9" {
 		t.Errorf("%v", got)
 	}
-	_, _, err := s.Act(t.Context(), actRequest(t, `[{"kind":"focus","application":"failing"}]`), nil)
-	if err == nil || !strings.Contains(err.Error(), "failing ended (exit status 4) without a window: no licence") {
-		t.Errorf("%v", err)
+	write("mute", "exit 5")
+	for name, want := range map[string]string{
+		"failing": "failing ended (exit status 4) without a window: no licence",
+		"mute":    "mute ended (exit status 5) without a window: it printed nothing",
+	} {
+		_, _, err := s.Act(t.Context(), actRequest(t, `[{"kind":"focus","application":"`+name+`"}]`), nil)
+		if e := api.AsError(err); err == nil || !strings.Contains(e.Message, want) || e.Fix == "" {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	programs := s.desktop.children
 	table.End(s.ID())
