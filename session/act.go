@@ -275,6 +275,6 @@ func (b *batch) failure(ctx context.Context, i int, err error) error {
 		Code:      e.Code,
 		Message:   fmt.Sprintf("action %d (%s): %s; %s.", i+1, b.plan[i].Kind, strings.TrimSuffix(e.Message, "."), done),
 		Fix:       e.Fix,
-		Retryable: e.Retryable,
+		Retryable: e.Retryable && i == 0, // the same call would do again what was done
 	}
 }

@@ -133,7 +133,7 @@ func TestFailureReleases(t *testing.T) {
 		}
 		_, _, err := s.Act(t.Context(), actRequest(t, `[{"kind":"move","x":1,"y":1},{"kind":"click","x":1,"y":1,"modifiers":["shift"]}]`), nil)
 		e := wantCode(t, err, api.CodeScreenFailed)
-		if e.Message != "action 2 (click): It did not work: the X server is gone; action 1 was done." || !e.Retryable {
+		if e.Message != "action 2 (click): It did not work: the X server is gone; action 1 was done." || e.Retryable {
 			t.Errorf("%+v", e)
 		}
 		if held := screen.pressed(); len(held) > 0 {
