@@ -158,13 +158,13 @@ func TestNobodyThere(t *testing.T) {
 	}
 	l.Close()
 	c := &Client{BaseURL: "http://" + l.Addr().String()}
-	if _, err := c.Health(t.Context()); code(err) != api.CodeComputerStopped {
+	if _, err := c.Health(t.Context()); code(err) != api.CodeComputerStopped || api.AsError(err).Retryable {
 		t.Errorf("closed port: %v", err)
 	}
 	c = &Client{BaseURL: "http://computer", Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(t.TempDir(), "none"))
 	}}
-	if _, err := c.Health(t.Context()); code(err) != api.CodeComputerStopped {
+	if _, err := c.Health(t.Context()); code(err) != api.CodeComputerStopped || api.AsError(err).Retryable {
 		t.Errorf("missing socket: %v", err)
 	}
 	c = &Client{BaseURL: "http://computer", Dial: func(context.Context, string, string) (net.Conn, error) {

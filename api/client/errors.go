@@ -24,6 +24,7 @@ func connectionError(ctx context.Context, err error) *api.Error {
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		return e
 	}
+	// The session of a computer that has stopped is gone: the same call cannot succeed.
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return api.Errorf(api.CodeCanceled, "The call was cancelled.")
@@ -32,11 +33,11 @@ func connectionError(ctx context.Context, err error) *api.Error {
 			WithFix("Try again.").WithRetry()
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, windowsRefused), errors.Is(err, fs.ErrNotExist):
 		return api.Errorf(api.CodeComputerStopped, "The computer is not running: %v.", err).
-			WithFix("Call start_computer; files in home are still there.").WithRetry()
+			WithFix("Call start_computer; files in home are still there.")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, windowsReset), errors.Is(err, syscall.EPIPE):
 		return api.Errorf(api.CodeComputerStopped, "The computer went away during the call: %v.", err).
-			WithFix("Call start_computer; files in home are still there.").WithRetry()
+			WithFix("Call start_computer; files in home are still there.")
 	}
 	return api.Errorf(api.CodeEngineUnavailable, "The computer cannot be reached: %v.", err).
 		WithFix("Check that the engine runs, then call start_computer.").WithRetry()
