@@ -188,5 +188,8 @@ func savePicture(result *mcp.CallToolResult) error {
 	if p == nil {
 		return errors.New("the last answer has no picture: " + text(result))
 	}
-	return os.WriteFile(tryFile, p.Data, 0o644)
+	if err := os.WriteFile(tryFile, p.Data, 0o644); err != nil {
+		return fmt.Errorf("everything worked, but the picture cannot be saved in this folder: %w", err)
+	}
+	return nil
 }
