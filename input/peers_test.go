@@ -216,8 +216,8 @@ func openPage(t testing.TB, s *xvfbtest.Server) *page {
 	xvfbtest.Need(t, "chromium", "xdotool")
 	const html = `<meta charset=utf-8><title>page</title><textarea rows=40 cols=80></textarea><script>
 		const area = document.querySelector("textarea"), report = () => fetch("/text", {method: "POST", body: area.value})
-		area.onfocus = report; area.oninput = report; area.focus()
-		if (!document.hasFocus()) onfocus = report</script>`
+		area.oninput = report; area.focus()
+		onkeydown = event => { if (event.key == "F2") fetch("/text", {method: "POST", body: "has the keys"}) }</script>`
 	p := &page{t, make(chan string, 10000)}
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -234,8 +234,20 @@ func openPage(t testing.TB, s *xvfbtest.Server) *page {
 	cmd.Env = append(cmd.Env, "LC_ALL=C.UTF-8")
 	start(t, cmd)
 	focus(t, s, "page")
-	p.expect("")
-	return p
+	// The text area has its focus before the browser passes keys on.
+	for deadline := time.Now().Add(patience); ; {
+		if out, err := s.Command("xdotool", "key", "F2").CombinedOutput(); err != nil {
+			t.Fatalf("xdotool: %v\n%s", err, out)
+		}
+		select {
+		case <-p.text:
+			return p
+		case <-time.After(200 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the page has no keys")
+		}
+	}
 }
 
 // expect fails the test unless the text area comes to hold this text.
