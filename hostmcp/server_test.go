@@ -203,10 +203,19 @@ func TestAllowList(t *testing.T) {
 // accepted; the server works.
 func TestBadSettings(t *testing.T) {
 	for _, bad := range []struct{ name, value string }{
-		{SettingName, "a/b"}, {SettingEngine, "podman"}, {SettingSandbox, "no"}, {SettingNetwork, "lan"},
-		{SettingPortBase, "80"}, {SettingLog, "loud"}, {settingScreenSize, "10x10"}, {settingIdle, "0"},
-		{settingElideTTL, "-1"}, {settingMaxSide, "9"}, {settingImageFormat, "gif"},
-		{settingTools, "computer_fly"}, {settingTools, ","},
+		{SettingName, "a/b"},
+		{SettingEngine, "podman"},
+		{SettingSandbox, "no"},
+		{SettingNetwork, "lan"},
+		{SettingPortBase, "80"},
+		{SettingLog, "loud"},
+		{settingScreenSize, "10x10"},
+		{settingIdle, "0"},
+		{settingElideTTL, "-1"},
+		{settingMaxSide, "9"},
+		{settingImageFormat, "gif"},
+		{settingTools, "computer_fly"},
+		{settingTools, ","},
 	} {
 		name, value := bad.name, bad.value
 		c := connect(t, newServer(newFakeComputer(t), map[string]string{name: value}), "", nil)

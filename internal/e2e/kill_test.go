@@ -61,7 +61,7 @@ func TestScreenComesBack(t *testing.T) {
 	c := newComputer(t)
 	s := c.agent().start("survivor")
 	s.observe()
-	for _, program := range []string{"Xvfb", "fluxbox"} {
+	for _, program := range []string{"fluxbox", "Xvfb"} {
 		screen := c.info().Screens[0]
 		pid := screen.XvfbPID
 		if program != "Xvfb" {
