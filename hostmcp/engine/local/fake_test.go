@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
@@ -70,7 +71,7 @@ func fakeDaemon() {
 		os.Exit(3)
 	case "silent":
 		os.WriteFile(facts, []byte(`{"pid": 1, "api": "127.0`), 0o600)
-		select {}
+		<-time.After(time.Hour) // not select {}, which a program without cgo takes for a deadlock
 	}
 	// One start in the folder leaves one line, whoever counts them.
 	starts, err := os.OpenFile(filepath.Join(*home, "starts"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
