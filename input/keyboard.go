@@ -4,14 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/input/keysym"
 )
 
-// chunk is how many keys are struck between two round trips.
-const chunk = 100
+const (
+	// chunk is how many keys are struck between two round trips.
+	chunk = 100
+	// lineTime is the pause behind an Enter with more text to come. A line may start
+	// a program, and what is typed before that has set up its terminal reaches it as the
+	// shell's raw keys: without a pause `cat > file` read CR for each newline.
+	lineTime = 30 * time.Millisecond
+)
 
 // Type strikes the keys of a text: exactly its characters, whatever layout is in
 // force and whatever is locked or held by others. See [CheckText] for what a text may
@@ -38,7 +45,7 @@ func (d *Device) strikeAll(ctx context.Context, syms []uint32) (done int, err er
 		if err != nil {
 			return done, err
 		}
-		for part := range slices.Chunk(syms[done:done+n], chunk) {
+		for part := range strokes(syms[done : done+n]) {
 			if ctx.Err() != nil {
 				return done, context.Cause(ctx)
 			}
@@ -55,9 +62,32 @@ func (d *Device) strikeAll(ctx context.Context, syms []uint32) (done int, err er
 				return done, err
 			}
 			done += len(part)
+			if part[len(part)-1] == keysym.Return && done < len(syms) {
+				select {
+				case <-time.After(lineTime):
+				case <-ctx.Done():
+				}
+			}
 		}
 	}
 	return done, nil
+}
+
+// strokes cuts keysyms into what is struck in one go: at most chunk of them, and
+// nothing behind an Enter.
+func strokes(syms []uint32) iter.Seq[[]uint32] {
+	return func(yield func([]uint32) bool) {
+		for len(syms) > 0 {
+			n := min(chunk, len(syms))
+			if i := slices.Index(syms[:n], keysym.Return); i >= 0 {
+				n = i + 1
+			}
+			if !yield(syms[:n]) {
+				return
+			}
+			syms = syms[n:]
+		}
+	}
 }
 
 // Chord strikes a key while the modifiers of c, and no others, are held. The key

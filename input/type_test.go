@@ -1,12 +1,16 @@
 package input
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/input/keysym"
+	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
 // printable is every printable character from one code point to another.
@@ -146,5 +150,45 @@ func TestTypeChromium(t *testing.T) {
 				t.Logf("%s: arrived in %v", name, time.Since(begin))
 			}
 		})
+	}
+}
+
+// A line that starts a program is followed by lines for that program.
+func TestTypeAheadOfAProgram(t *testing.T) {
+	xvfbtest.Need(t, "xterm", "bash")
+	d, s := openDevice(t, "us")
+	dir := t.TempDir()
+	cmd := s.Command("xterm", "-u8", "-T", "shell", "-e", "bash", "--norc", "--noprofile", "-i")
+	cmd.Env = append(cmd.Env, "LC_ALL=C.UTF-8")
+	cmd.Dir = dir
+	start(t, cmd)
+	focus(t, s, "shell")
+	h := d.NewHolder()
+	if err := h.Type(t.Context(), "touch ready\n"); err != nil {
+		t.Fatal(err)
+	}
+	wait := func(name string) string {
+		for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+			// The shell makes the file with its first line, cat writes at its end.
+			if text, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+				return string(text)
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("no file %s", name)
+			}
+		}
+	}
+	wait("ready")
+	for round := range 30 {
+		text := fmt.Sprintf("cat > got; mv got %d\nfirst line\nsecond é\n", round)
+		if err := h.Type(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Chord(t.Context(), Chord{Modifiers: []uint32{keysym.ControlL}, Key: 'd'}, 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := wait(fmt.Sprint(round)); got != "first line\nsecond é\n" {
+			t.Errorf("round %d: the file holds %q", round, got)
+		}
 	}
 }
