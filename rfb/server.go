@@ -88,6 +88,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, screen int) error {
 		switch {
 		case err == nil:
 			wait = 0
+			// Here, where connections still have their order.
+			s.pend(host(conn.RemoteAddr().String()), conn)
 			serving.Go(func() { s.serve(ctx, conn, screen) })
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -119,7 +121,6 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, screen int) {
 		cfg.Log = s.logger()
 	}
 	cfg.Log = cfg.Log.With("screen", screen)
-	s.pend(host(cfg.Peer), conn)
 	defer s.unpend(conn)
 	c := NewConn(conn, cfg)
 	loggedIn := false
