@@ -22,6 +22,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/internal/browsertest"
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
+	"github.com/falleng0d/computer-use-mcp/rfb"
 	"github.com/falleng0d/computer-use-mcp/viewer"
 )
 
@@ -33,7 +34,7 @@ func (w watched) page() string {
 		w.t.Fatal(err)
 	}
 	page := viewer.New(viewer.Config{
-		Computer: w.viewers, Name: "test", Key: identity.ViewerKey, Expiry: time.Minute,
+		Computer: w.viewers, Name: "test", Key: identity.ViewerKey, Expiry: time.Minute, Guard: new(rfb.Guard),
 		Port: l.Addr().(*net.TCPAddr).Port, Logger: slog.New(slog.DiscardHandler),
 	})
 	if !page.Complete() && os.Getenv("CI") != "true" {
