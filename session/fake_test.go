@@ -272,3 +272,7 @@ func wantCode(t *testing.T, err error, code api.Code) *api.Error {
 	}
 	return e
 }
+
+func (s *fakeScreen) Clipboard() (*input.Clipboard, error) {
+	return nil, errors.New("a fake screen has no clipboard")
+}

@@ -27,6 +27,8 @@ type Screen interface {
 	Windows(ctx context.Context) ([]x11.Window, error)
 	Activate(ctx context.Context, id uint32) error
 	NewHolder(ctx context.Context) (Holder, error)
+	// Clipboard is that of the screen's present X server.
+	Clipboard() (*input.Clipboard, error)
 
 	// Env is the environment of programs on the screen.
 	Env() []string

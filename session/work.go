@@ -8,7 +8,6 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/display/x11"
-	"github.com/falleng0d/computer-use-mcp/input"
 	"github.com/falleng0d/computer-use-mcp/session/files"
 	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
@@ -169,11 +168,6 @@ func onFiles[R any](ctx context.Context, s *Session, act string, r interface{ Ch
 	return result, image, err
 }
 
-// withClipboard is a screen whose X server has a clipboard.
-type withClipboard interface {
-	Clipboard() (*input.Clipboard, error)
-}
-
 // Clipboard reads or replaces the clipboard text of the session's screen. It takes its
 // turn, so that what was copied before is there and what pastes next gets the text.
 func (s *Session) Clipboard(ctx context.Context, r api.ClipboardRequest) (result api.ClipboardResult, err error) {
@@ -181,11 +175,7 @@ func (s *Session) Clipboard(ctx context.Context, r api.ClipboardRequest) (result
 		return result, err
 	}
 	err = s.inTurn(ctx, func(ctx context.Context, d *Desktop) error {
-		screen, ok := d.Screen.(withClipboard)
-		if !ok {
-			return api.Errorf(api.CodeUnsupported, "This screen has no clipboard.")
-		}
-		clipboard, err := screen.Clipboard()
+		clipboard, err := d.Screen.Clipboard()
 		if err != nil {
 			return err
 		}

@@ -454,3 +454,7 @@ func BenchmarkObserve(b *testing.B) {
 		})
 	}
 }
+
+func (s *fakeScreen) Clipboard() (*input.Clipboard, error) {
+	return nil, errors.New("a fake screen has no clipboard")
+}

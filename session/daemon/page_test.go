@@ -107,7 +107,8 @@ func TestThePageAtARealScreen(t *testing.T) {
 	w := watch(t)
 	typed := w.terminal()
 	b := browsertest.Start(t)
-	b.Open(fmt.Sprintf("%s/#key=%s&screen=%d", w.page(), identity.ViewerKey, w.desktop.Screen.Number()))
+	page := w.page()
+	b.Open(fmt.Sprintf("%s/#key=%s&screen=%d", page, identity.ViewerKey, w.desktop.Screen.Number()))
 	b.UntilShows("#stage canvas", w.screenshot)
 
 	// A batch is running when the person unlocks the screen.
@@ -136,6 +137,7 @@ func TestThePageAtARealScreen(t *testing.T) {
 		}
 	}
 	b.UntilShows("#stage canvas", w.screenshot)
+	w.clipboards(b, page)
 	b.Click("#lock")
 	b.Until("!" + mine)
 	if o, _, err := w.session.Observe(t.Context(), api.ObserveRequest{}); err != nil || !o.Human.ActedSinceLastCall || o.Human.InControl {
@@ -159,4 +161,34 @@ func TestThePageAtARealScreen(t *testing.T) {
 	b.UntilShows("#stage canvas", w.screenshot)
 	b.Click("#lock")
 	b.Until(mine)
+}
+
+// clipboards checks that what a person pastes is on the screen's clipboard and what a
+// program there copies is on the person's.
+func (w watched) clipboards(b *browsertest.Tab, page string) {
+	w.t.Helper()
+	const text = "をゆ 测试 Привет €"
+	b.Permit(page, "clipboard-read", "granted")
+	b.Permit(page, "clipboard-write", "granted")
+	clipboard, err := w.desktop.Screen.Clipboard()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	browsertest.Eval[any](b, fmt.Sprintf("navigator.clipboard.writeText(%q)", text))
+	b.Run("document.querySelector('#stage canvas').focus()")
+	b.Press("v", "KeyV", browsertest.Ctrl, "paste")
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if got, _ := clipboard.Get(w.t.Context()); got == text {
+			break
+		} else if time.Now().After(end) {
+			w.t.Fatalf("the screen's clipboard holds %q", got)
+		}
+	}
+	if err := clipboard.Set("copied there: " + text); err != nil {
+		w.t.Fatal(err)
+	}
+	b.Until("document.querySelector('#notice').innerText.includes('Copied')")
+	if got := browsertest.Eval[string](b, "navigator.clipboard.readText()"); got != "copied there: "+text {
+		w.t.Errorf("the person's clipboard holds %q", got)
+	}
 }

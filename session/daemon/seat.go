@@ -14,14 +14,9 @@ import (
 	"github.com/falleng0d/computer-use-mcp/session/control"
 )
 
-// What people need of a screen beyond what its session does. Both are of the screen's
-// present X server.
-type (
-	withInput     interface{ Input() (*input.Device, error) }
-	withClipboard interface {
-		Clipboard() (*input.Clipboard, error)
-	}
-)
+// withInput is what people need of a screen beyond what its session does: the input
+// device of its present X server.
+type withInput interface{ Input() (*input.Device, error) }
 
 // What people are told.
 const (
@@ -151,11 +146,7 @@ func (s *seat) SetClipboard(_ context.Context, text string) error {
 }
 
 func setClipboard(d *session.Desktop, text string) error {
-	screen, ok := d.Screen.(withClipboard)
-	if !ok {
-		return errNoClipboard
-	}
-	clip, err := screen.Clipboard()
+	clip, err := d.Screen.Clipboard()
 	if err != nil {
 		return errNoClipboard
 	}

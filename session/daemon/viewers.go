@@ -220,9 +220,8 @@ func (b *board) announce(ctx context.Context, table *session.Table, d *session.D
 
 // shareClipboard tells those in control what programs on the screen copy.
 func (b *board) shareClipboard(ctx context.Context, d *session.Desktop) {
-	screen, ok := d.Screen.(withClipboard)
-	for ok && ctx.Err() == nil {
-		if clip, err := screen.Clipboard(); err == nil {
+	for ctx.Err() == nil {
+		if clip, err := d.Screen.Clipboard(); err == nil {
 			b.follow(ctx, clip)
 		}
 		// The X server went away; there will be another one.
