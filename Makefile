@@ -7,6 +7,7 @@ export CGO_ENABLED := 0
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 FUZZTIME := 30s
+BENCHTIME := 1s
 
 .PHONY: help try assets build test race lint fuzz bench image image-slim e2e-docker clean
 
@@ -41,9 +42,10 @@ lint: ## format, vet, static analysis, shell scripts, known vulnerabilities
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	scripts/fuzz $(FUZZTIME)
 
-bench: ## run every benchmark once, with its numbers
+bench: ## run every benchmark for BENCHTIME (1s)
 	scripts/install test
-	go test -run '^$$' -bench . -benchmem -count=1 ./...
+	$(MAKE) assets
+	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 
 image: assets ## build the computer's image as computer-use-mcp:dev (docker build flags: IMAGE_FLAGS)
 	VERSION='$(VERSION)' scripts/docker-image full computer-use-mcp:dev $(IMAGE_FLAGS)

@@ -22,7 +22,7 @@ func BenchmarkVerdictLateness(b *testing.B) {
 	refresh()
 	tracker := settle.NewTracker(0)
 	var late []time.Duration
-	for i := 0; b.Loop() || len(late) < 20; i++ {
+	for i := range max(b.N, 20) {
 		base := settle.Look(buf, tracker, nil)
 		paint.Fill(button, uint32(0x102030*(i%2+1)))
 		paint.Sync()

@@ -28,7 +28,7 @@ func BenchmarkObserveAgainstFFmpeg(b *testing.B) {
 	screen := c.info().Screens[0]
 	out := filepath.Join(b.TempDir(), "grab.png")
 	var ours, theirs []time.Duration
-	for i := 0; b.Loop() || i < 10; i++ {
+	for i := range max(b.N, 10) {
 		s.call("computer_act", map[string]any{"session": s.id, "observe": false, "actions": []any{
 			map[string]any{"kind": "type", "text": fmt.Sprintf("echo line %d\n", i)},
 		}})
@@ -67,7 +67,7 @@ func BenchmarkSessionToFirstImage(b *testing.B) {
 	a := c.agent()
 	a.start("keeps the computer up").observe()
 	var took []time.Duration
-	for b.Loop() || len(took) < 5 {
+	for range max(b.N, 5) {
 		start := time.Now()
 		s := a.start("first image")
 		s.observe()
