@@ -8,13 +8,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
 // TestUsersOfTheirOwn runs the X server, programs and this process as three users.
 func TestUsersOfTheirOwn(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("SKIPPED: only root can start programs as other users")
-	}
+	xvfbtest.NeedThat(t, os.Getuid() == 0, "root, to start programs as other users")
 	m := newManager(t)
 	if err := os.Chmod(filepath.Dir(filepath.Dir(m.cfg.StateDir)), 0o711); err != nil {
 		t.Fatal(err)

@@ -5,18 +5,14 @@ import (
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/internal/browsertest"
+	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
 // axe is the accessibility checker among the development dependencies of web.
 func axe(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("web/node_modules/axe-core/axe.min.js")
-	if err != nil && os.Getenv("CI") == "true" {
-		t.Fatal(err)
-	}
-	if err != nil {
-		t.Skip("SKIPPED: axe-core is missing: run scripts/fetch-novnc")
-	}
+	xvfbtest.NeedThat(t, err == nil, "axe-core: run scripts/fetch-novnc")
 	return string(data)
 }
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/internal/browsertest"
+	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 	"github.com/falleng0d/computer-use-mcp/rfb"
 )
 
@@ -87,9 +87,7 @@ type tab struct {
 
 func startBrowser(t *testing.T) *tab {
 	t.Helper()
-	if !New(Config{}).Complete() && os.Getenv("CI") != "true" {
-		t.Skip("SKIPPED: noVNC is missing: run scripts/fetch-novnc")
-	}
+	xvfbtest.NeedThat(t, New(Config{}).Complete(), "noVNC: run scripts/fetch-novnc")
 	return &tab{browsertest.Start(t), t}
 }
 

@@ -3,12 +3,13 @@ package viewer
 import (
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
 // get requests a path with headers; a Host header names the host.
@@ -31,14 +32,7 @@ func (s served) get(t *testing.T, path string, headers map[string]string) (*http
 }
 
 func TestTheBuildHoldsThePage(t *testing.T) {
-	s := New(Config{})
-	if s.Complete() {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("noVNC is missing: run scripts/fetch-novnc before the build")
-	}
-	t.Skip("SKIPPED: noVNC is missing: run scripts/fetch-novnc before the build")
+	xvfbtest.NeedThat(t, New(Config{}).Complete(), "noVNC: run scripts/fetch-novnc before the build")
 }
 
 func TestABuildWithoutThePageSaysHowToGetIt(t *testing.T) {

@@ -134,9 +134,7 @@ func TestSegmentAfterKill(t *testing.T) {
 
 // The X server may run as another user, who then gets the segment.
 func TestSegmentOfOtherUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can start an X server as another user")
-	}
+	xvfbtest.NeedThat(t, os.Geteuid() == 0, "root, to start an X server as another user")
 	const nobody = 65534
 	s := xvfbtest.Start(t, xvfbtest.Options{Width: 64, Height: 64, User: &syscall.Credential{Uid: nobody, Gid: nobody}})
 	c := dialTest(t, s)

@@ -37,9 +37,7 @@ func (w watched) page() string {
 		Computer: w.viewers, Name: "test", Key: identity.ViewerKey, Expiry: time.Minute, Guard: new(rfb.Guard),
 		Port: l.Addr().(*net.TCPAddr).Port, Logger: slog.New(slog.DiscardHandler),
 	})
-	if !page.Complete() && os.Getenv("CI") != "true" {
-		w.t.Skip("SKIPPED: noVNC is missing: run scripts/fetch-novnc")
-	}
+	xvfbtest.NeedThat(w.t, page.Complete(), "noVNC: run scripts/fetch-novnc")
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error)
 	go func() { served <- page.Serve(ctx, l) }()

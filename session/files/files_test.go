@@ -17,6 +17,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/display/supervise"
 	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
+	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
 // The test binary is its own child.
@@ -174,9 +175,7 @@ func TestListIsCut(t *testing.T) {
 // A folder or a file of another user is closed as it is to that user's programs, also
 // behind a link that an agent has planted.
 func TestRightsOfTheProgramsUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can have programs of another user")
-	}
+	xvfbtest.NeedThat(t, os.Geteuid() == 0, "root, to have programs of another user")
 	b := newBench(t)
 	for dir := b.home; dir != "/"; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err == nil && info.Mode()&1 == 0 {

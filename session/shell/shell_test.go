@@ -25,9 +25,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // ended all the same.
 func TestWithoutPtrace(t *testing.T) {
 	if os.Getenv("WITHOUT_PTRACE") == "" {
-		if os.Geteuid() != 0 {
-			t.Skip("only root can have programs of another user")
-		}
+		xvfbtest.NeedThat(t, os.Geteuid() == 0, "root, to have programs of another user")
 		xvfbtest.Need(t, "setpriv")
 		const drop = "-sys_ptrace,-sys_admin,-perfmon" // each of them is enough
 		cmd := exec.Command("setpriv", "--bounding-set="+drop, "--inh-caps="+drop, os.Args[0], "-test.run=^TestWithoutPtrace$", "-test.v")
