@@ -37,24 +37,27 @@ type daemonReport struct {
 	StartedAt  time.Time `json:"started_at"`
 }
 
-func (a *app) info(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("info", flag.ContinueOnError)
-	asJSON := flags.Bool("json", false, "")
-	if err := a.parse(flags, args); err != nil {
-		return err
+func (a *app) info(flags *flag.FlagSet) action {
+	asJSON := flags.Bool("json", false, "print JSON, for a script")
+	return func(ctx context.Context, _ string) error {
+		report, status, err := a.report(ctx)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, report)
+		}
+		writeInfo(a.stdout, report, status.Details)
+		return nil
 	}
-	report, status, err := a.report(ctx)
-	if err != nil {
-		return err
-	}
-	if *asJSON {
-		encoder := json.NewEncoder(a.stdout)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(report)
-	}
-	writeInfo(a.stdout, report, status.Details)
-	return nil
+}
+
+// writeJSON is the form of every --json.
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
 }
 
 // report asks the engine, and the daemon when it runs.

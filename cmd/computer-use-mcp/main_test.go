@@ -51,9 +51,14 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"help"}, 0, "info [--json]", ""},
 		{[]string{"-h"}, 0, "COMPUTER_USE_ENGINE", ""},
 		{[]string{"fly"}, 2, "", `no command "fly"`},
-		{[]string{"fly"}, 2, "", "info [--json]"},
-		{[]string{"info", "--xml"}, 2, "", "-xml"},
-		{[]string{"info", "--help"}, 0, "COMPUTER_USE_ENGINE", ""},
+		{[]string{"fly"}, 2, "", "computer-use-mcp help"},
+		{[]string{"inof"}, 2, "", "did you mean info?"},
+		{[]string{"vers"}, 2, "", "did you mean version?"},
+		{[]string{"info", "--xml"}, 2, "", "info has no flag --xml"},
+		{[]string{"info", "--jsno"}, 2, "", "did you mean --json?"},
+		{[]string{"info", "--help"}, 0, "info --json | jq", ""},
+		{[]string{"help", "info"}, 0, "info --json | jq", ""},
+		{[]string{"help", "inof"}, 2, "", "did you mean info?"},
 		{[]string{"version", "now"}, 2, "", `"now"`},
 		{[]string{"stop"}, 0, "", "was not running"},
 		{[]string{"info"}, 0, "stopped", ""},
@@ -85,7 +90,7 @@ func TestReadmeNamesEveryCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range commands() {
-		if name := strings.TrimSpace(c.name + " " + c.usage); !strings.Contains(string(readme), "`"+name+"`") {
+		if name := strings.TrimSpace(c.name + " " + c.synopsis()); !strings.Contains(string(readme), "`"+name+"`") {
 			t.Errorf("the README does not name %s", name)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -23,30 +24,29 @@ const tryText = "Grüße · Καλημέρα · Доброе утро · 你好�
 
 // try drives a computer as an agent would: as a client of this program's own MCP
 // server, through the protocol.
-func (a *app) try(ctx context.Context, args []string) error {
-	if err := a.noFlags("try", args); err != nil {
-		return err
+func (a *app) try(*flag.FlagSet) action {
+	return func(ctx context.Context, _ string) error {
+		e, note, err := chooseOrLocal(ctx, a.settings, a.logger())
+		if err != nil {
+			return err
+		}
+		if note != "" {
+			fmt.Fprintln(a.stdout, note)
+		}
+		server := a.server(func(*hostmcp.Settings, *slog.Logger) (engine.Engine, error) { return e, nil })
+		ours, theirs := mcp.NewInMemoryTransports()
+		// Ctrl-C ends the trial first, then the server, which has its session to end.
+		serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+		served := make(chan error, 1)
+		go func() { served <- server.Run(serving, ours) }()
+		t := &trial{app: a, engine: e.Name()}
+		err = t.run(ctx, theirs)
+		stop()
+		if ctx.Err() != nil {
+			err = nil // the person has seen enough
+		}
+		return errors.Join(err, <-served)
 	}
-	e, note, err := chooseOrLocal(ctx, a.settings, a.logger())
-	if err != nil {
-		return err
-	}
-	if note != "" {
-		fmt.Fprintln(a.stdout, note)
-	}
-	server := a.server(func(*hostmcp.Settings, *slog.Logger) (engine.Engine, error) { return e, nil })
-	ours, theirs := mcp.NewInMemoryTransports()
-	// Ctrl-C ends the trial first, then the server, which has its session to end.
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	served := make(chan error, 1)
-	go func() { served <- server.Run(serving, ours) }()
-	t := &trial{app: a, engine: e.Name()}
-	err = t.run(ctx, theirs)
-	stop()
-	if ctx.Err() != nil {
-		err = nil // the person has seen enough
-	}
-	return errors.Join(err, <-served)
 }
 
 // trial is one run of try.

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os/signal"
+	"syscall"
+
+	"github.com/falleng0d/computer-use-mcp/hostmcp"
+	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
+)
+
+func (a *app) serve(*flag.FlagSet) action {
+	return func(ctx context.Context, _ string) error {
+		transport := hostmcp.Stdio() // before anything can print
+		// A client that stops reading is an error of a write, after which the sessions
+		// are ended in order; the signal would just end the process.
+		signal.Ignore(syscall.SIGPIPE)
+		if isTerminal(a.stdin) {
+			fmt.Fprintln(a.stderr, "This is an MCP server: it waits for a client on stdin. See computer-use-mcp help.")
+		}
+		return a.server(chooseEngine).Run(ctx, transport)
+	}
+}
+
+// server returns an MCP server whose computer the function chooses.
+func (a *app) server(choose func(*hostmcp.Settings, *slog.Logger) (engine.Engine, error)) *hostmcp.Server {
+	log := a.logger()
+	return hostmcp.New(hostmcp.Config{
+		Version: version, Settings: a.settings, Logger: log,
+		Engine: func(s *hostmcp.Settings) (engine.Engine, error) { return choose(s, log) },
+	})
+}
+
+func (a *app) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: a.settings.LogLevel()}))
+}
