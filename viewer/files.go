@@ -16,7 +16,7 @@ import (
 )
 
 // embedded holds the page. Its folder novnc is not in the repository: scripts/fetch-novnc
-// fills it before a build.
+// fills it before a build, with noVNC as one module.
 //
 //go:embed assets
 var embedded embed.FS
@@ -69,7 +69,7 @@ func newFile(data []byte, contentType string) file {
 }
 
 // preload names all modules in the page's head. A browser would otherwise find them one
-// level of imports after the other, six of them, each a round trip and a parse later.
+// level of imports after the other, each a round trip and a parse later.
 func preload(index []byte, files map[string]file) []byte {
 	var links []byte
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -82,7 +82,7 @@ func preload(index []byte, files map[string]file) []byte {
 
 // Complete reports whether noVNC was there when this program was built.
 func (s *Server) Complete() bool {
-	_, ok := s.files["novnc/core/rfb.js"]
+	_, ok := s.files["novnc/rfb.js"]
 	return ok
 }
 

@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -340,23 +341,28 @@ func TestAGridOfSixteen(t *testing.T) {
 	b.Until("document.querySelector('.card[data-screen=\"16\"] img:not([hidden])')")
 }
 
+// Issue 5: from the link to the first frame it takes less than a second. The best of a few
+// loads counts, each from an address of which the browser has nothing yet: what else the
+// machine does is not the page's fault.
 func TestThePageIsThereWithinASecond(t *testing.T) {
 	c := newRFBComputer(Session{ID: "a", Title: "task", Screen: 3})
 	paint(c.Frame(3), 0x2d6a4f)
-	s := serve(t, c)
 	b := startBrowser(t)
-	b.visit(s, "/#key="+testKey+"&screen=3")
-	took := browsertest.Eval[float64](b.Tab, `new Promise((resolve) => {
-		const look = () => {
-			const canvas = document.querySelector('#stage canvas');
-			if (canvas?.width && canvas.getContext('2d').getImageData(0, 0, 1, 1).data[1] === 0x6a) resolve(performance.now());
-			else setTimeout(look, 2);
-		};
-		look();
-	})`)
-	t.Logf("first frame after %.0f ms", took)
-	// The aim is a second, on a machine that does nothing else.
-	if took > 5000 {
-		t.Errorf("the first frame came after %.0f ms", took)
+	best := math.Inf(1)
+	for range 8 {
+		b.visit(serve(t, c), "/#key="+testKey+"&screen=3")
+		took := browsertest.Eval[float64](b.Tab, `new Promise((resolve) => {
+			const look = () => {
+				const canvas = document.querySelector('#stage canvas');
+				if (canvas?.width && canvas.getContext('2d').getImageData(0, 0, 1, 1).data[1] === 0x6a) resolve(performance.now());
+				else setTimeout(look, 2);
+			};
+			look();
+		})`)
+		t.Logf("first frame after %.0f ms", took)
+		if best = min(best, took); best < 1000 {
+			return
+		}
 	}
+	t.Errorf("the first frame came after %.0f ms at best", best)
 }

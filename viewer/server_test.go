@@ -121,7 +121,7 @@ func TestFiles(t *testing.T) {
 	s := serve(t, newFakeComputer())
 	for path, want := range map[string]int{
 		"/": 200, "/assets/main.js": 200, "/assets/base.css": 200, "/assets/icon.svg": 200,
-		"/assets/novnc/LICENSE.txt": 200, "/assets/novnc/core/rfb.js": 200,
+		"/assets/novnc/LICENSE.txt": 200, "/assets/novnc/rfb.js": 200,
 		"/assets/": 404, "/assets/none.js": 404, "/assets/..%2fviewer.go": 404, "/favicon.ico": 404, "/v1/info": 404,
 	} {
 		if strings.Contains(path, "novnc") && !s.Complete() {

@@ -13,8 +13,11 @@ const firstWait = 300; // ms before connecting again
 const longestWait = 3000;
 const refused = 4003; // by the computer, with a sentence
 
+// noVNC decodes a test picture before it can be used, to learn whether the browser can
+// do H.264. Nobody here sends any, so it need not look.
+delete globalThis.VideoDecoder;
 // It takes a moment and is not needed for the grid.
-const loading = import("./novnc/core/rfb.js");
+const loading = import("./novnc/rfb.js");
 
 export class Screen {
   number = 0; // 0 while no screen is shown
