@@ -139,6 +139,8 @@ func (f *fakeComputer) mixed(w http.ResponseWriter, result any, images []client.
 // The fake is its own engine.
 func (f *fakeComputer) Name() string { return "fake" }
 
+func (f *fakeComputer) Close() {}
+
 func (f *fakeComputer) Ensure(ctx context.Context, progress func(string)) (*engine.Endpoint, error) {
 	f.mu.Lock()
 	f.ensures++

@@ -29,6 +29,7 @@ const (
 	SettingImage    = "COMPUTER_USE_IMAGE"
 	SettingSandbox  = "COMPUTER_USE_LOCAL_SANDBOX"
 	SettingNetwork  = "COMPUTER_USE_NETWORK"
+	SettingPublish  = "COMPUTER_USE_PUBLISH"
 	SettingPortBase = "COMPUTER_USE_PORT_BASE"
 	SettingLog      = "COMPUTER_USE_LOG"
 	SettingNative   = "COMPUTER_USE_NATIVE_VIEWERS"
@@ -73,6 +74,12 @@ var SettingTable = []Setting{
 		Name: SettingNetwork, Default: "internet", Form: "internet or offline",
 		Doc:   "What the computer's programs reach. Chosen when the computer is created.",
 		check: oneOf("internet", "offline"),
+	},
+	{
+		Name: SettingPublish, Default: "on", Form: "on or off",
+		Doc: "Whether Docker publishes the computer's ports on 127.0.0.1. off reaches it through the Docker API, as is " +
+			"always done with an engine on another machine; viewers then need this server.",
+		check: oneOf("on", "off"),
 	},
 	{
 		Name: SettingPortBase, Default: "20900", Form: "a number from 1024 to 65519",

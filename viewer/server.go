@@ -15,6 +15,7 @@ type Config struct {
 	Computer Computer
 	Name     string // of the computer, for the page's title
 	Key      string // that a page must show
+	HomeID   string // tells a process that forwards ports whose page this is
 	// Expiry is how long a person keeps control without doing anything.
 	Expiry time.Duration
 	// Guard slows down who guesses keys.
@@ -94,6 +95,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.protect(w.Header(), r)
+	w.Header().Set("Computer-Use-Home", s.cfg.HomeID)
 	if refusal := s.checkHost(r); refusal != "" {
 		s.refuse(w, r, refusal)
 		return

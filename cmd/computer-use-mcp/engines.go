@@ -50,7 +50,8 @@ func chooseOrLocal(ctx context.Context, s *hostmcp.Settings, log *slog.Logger) (
 }
 
 func dockerEngine(s *hostmcp.Settings, log *slog.Logger) (*docker.Engine, error) {
-	values, err := read(s, hostmcp.SettingName, hostmcp.SettingImage, hostmcp.SettingNetwork, hostmcp.SettingPortBase, hostmcp.SettingNative)
+	values, err := read(s, hostmcp.SettingName, hostmcp.SettingImage, hostmcp.SettingNetwork,
+		hostmcp.SettingPublish, hostmcp.SettingPortBase, hostmcp.SettingNative)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func dockerEngine(s *hostmcp.Settings, log *slog.Logger) (*docker.Engine, error)
 	}
 	return docker.New(docker.Config{
 		Name: values[hostmcp.SettingName], Image: image, Version: version,
-		PortBase: base, Offline: values[hostmcp.SettingNetwork] == "offline",
+		PortBase: base, Offline: values[hostmcp.SettingNetwork] == "offline", Unpublished: values[hostmcp.SettingPublish] == "off",
 		NativeViewers: values[hostmcp.SettingNative], Logger: log,
 	})
 }

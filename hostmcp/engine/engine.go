@@ -25,6 +25,10 @@ type Engine interface {
 	// Status looks without changing anything. A computer that does not run is a
 	// Status, not an error.
 	Status(ctx context.Context) (*Status, error)
+
+	// Close ends what this process does for people who watch the computer, which goes on
+	// without it. Nothing may be called afterwards.
+	Close()
 }
 
 // Endpoint is how the daemon of a running computer is reached.
@@ -40,6 +44,10 @@ type Endpoint struct {
 
 	// Viewer is the base URL of the viewer page without a key, empty when none is served.
 	Viewer string
+
+	// Notes are sentences about this computer that agent and user should know, such as a
+	// setting that it does not follow.
+	Notes []string
 }
 
 // Client returns a new client of the daemon.

@@ -57,7 +57,7 @@ func (v *viewers) listen(o Options, identity Identity) (serve []func(context.Con
 	}
 	guard := new(rfb.Guard)
 	page := viewer.New(viewer.Config{
-		Computer: v, Name: "Computer", Key: identity.ViewerKey, Expiry: control.Expiry, Guard: guard,
+		Computer: v, Name: "Computer", Key: identity.ViewerKey, HomeID: identity.HomeID, Expiry: control.Expiry, Guard: guard,
 		Port: port, Logger: o.Logger,
 	})
 	if !page.Complete() {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"strconv"
 	"strings"
 
@@ -49,7 +50,7 @@ func (c *call) awaitAnswer(ctx context.Context, f *found) (*engine.Endpoint, err
 		}
 		if sleep(ctx, pollEvery) != nil {
 			return nil, unavailable("The container %s is running, but its daemon did not answer within %v: %v%s", c.cfg.Name, c.limits.answer, err, c.lastLines(context.WithoutCancel(ctx))).
-				WithFix("Ask the user to run `docker restart %s`, then call start_computer again.", c.cfg.Name).WithRetry()
+				WithFix("Ask the user to run `docker restart %s`, then call start_computer again. Where the engine is on another machine, COMPUTER_USE_PUBLISH=off is needed.", c.cfg.Name).WithRetry()
 		}
 	}
 }
@@ -62,11 +63,37 @@ func (c *call) ended(ctx context.Context) error {
 
 // endpoint returns how the daemon of a running container is reached.
 func (c *call) endpoint(ctx context.Context, f *found) (*engine.Endpoint, error) {
+	e := &engine.Endpoint{ComputerID: f.computer, Viewer: "http://127.0.0.1:" + strconv.Itoa(f.portBase)}
+	port := f.spec().apiPort()
+	if c.isTunnelled(f) {
+		e.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			s, err := c.dialInside(ctx, port)
+			if err != nil { // a nil *stream is not a nil net.Conn
+				return nil, err
+			}
+			return s, nil
+		}
+	} else {
+		var err error
+		if port, err = c.publishedPort(ctx, f); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if e.Token, err = c.token(ctx, f.id); err != nil {
+		return nil, err
+	}
+	e.BaseURL = "http://127.0.0.1:" + strconv.Itoa(port)
+	return e, nil
+}
+
+// publishedPort returns the port of this machine that leads to the daemon's API.
+func (c *call) publishedPort(ctx context.Context, f *found) (int, error) {
 	published := f
-	if f.isOffline() {
+	if f.spec().needsRelay() {
 		relay, err := c.inspect(ctx, c.relayName())
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		if relay != nil {
 			published = relay
@@ -74,17 +101,10 @@ func (c *call) endpoint(ctx context.Context, f *found) (*engine.Endpoint, error)
 	}
 	port := published.hostPort(f.spec().apiPort())
 	if port == 0 {
-		return nil, unavailable("The container %s is running, but the port of its daemon is not published.", c.cfg.Name).
-			WithFix("Ask the user to run `docker rm --force %s`, then call start_computer again. Files in home stay.", c.cfg.Name)
+		return 0, unavailable("The container %s is running, but the port of its daemon is not published.", c.cfg.Name).
+			WithFix("Set COMPUTER_USE_PUBLISH=off, which reaches it without. Or ask the user to run `docker rm --force %s`, then call start_computer again. Files in home stay.", c.cfg.Name)
 	}
-	token, err := c.token(ctx, f.id)
-	if err != nil {
-		return nil, err
-	}
-	return &engine.Endpoint{
-		BaseURL: "http://127.0.0.1:" + strconv.Itoa(port), Token: token, ComputerID: f.computer,
-		Viewer: "http://127.0.0.1:" + strconv.Itoa(f.portBase),
-	}, nil
+	return port, nil
 }
 
 // hostPort returns the port of this machine that leads to a port of the container, 0

@@ -16,13 +16,15 @@ import (
 )
 
 // Labels. A container has all of them when it was made here, and those of its image when
-// it was made by hand: all but the computer's id.
+// it was made by hand: all but the last three.
 const (
 	labelVersion  = "computer-use.version"
 	labelProtocol = "computer-use.protocol"
-	labelComputer = "computer-use.computer-id"
 	labelPortBase = "computer-use.port-base"
 	labelNetwork  = "computer-use.network"
+	labelComputer = "computer-use.computer-id"
+	labelPublish  = "computer-use.publish"
+	labelNative   = "computer-use.native-viewers"
 )
 
 // Values of labelNetwork.
@@ -30,6 +32,12 @@ const (
 	networkInternet = "internet"
 	networkOffline  = "offline"
 	networkRelay    = "relay" // the container between an offline computer and this machine
+)
+
+// Values of labelPublish.
+const (
+	publishOn  = "on"
+	publishOff = "off"
 )
 
 // What the image promises; see the Dockerfile.
@@ -51,7 +59,7 @@ func (c *call) create(ctx context.Context, s spec) error {
 	if err != nil {
 		return err
 	}
-	if s.offline { // first, because the ports that may be taken are the relay's
+	if s.needsRelay() { // first, because the ports that may be taken are the relay's
 		if err := c.ensureRelay(ctx, s, i.id); err != nil {
 			return err
 		}
@@ -98,13 +106,13 @@ func (c *call) createOptions(s spec, i *image, computer string) client.Container
 		Image:    c.cfg.Image,
 		Labels: map[string]string{
 			labelComputer: computer, labelVersion: i.version, labelProtocol: i.protocol,
-			labelPortBase: base, labelNetwork: s.network(),
+			labelPortBase: base, labelNetwork: s.network(), labelPublish: s.publishing(), labelNative: c.cfg.NativeViewers,
 		},
 		Cmd: []string{
-			"--listen", "0.0.0.0:" + strconv.Itoa(s.apiPort()),
+			"--listen", s.host() + ":" + strconv.Itoa(s.apiPort()),
 			// The same numbers inside and outside: what the daemon says of its links and
 			// asks of a Host header is then true for both.
-			"--viewer-listen", "0.0.0.0:" + base, "--port-base", base,
+			"--viewer-listen", s.host() + ":" + base, "--port-base", base,
 			"--network", s.network(), "--sandbox", "a container of Docker",
 		},
 	}
@@ -123,12 +131,15 @@ func (c *call) createOptions(s spec, i *image, computer string) client.Container
 		CapDrop: []string{"NET_RAW", "MKNOD", "SETPCAP"},
 	}
 	options := client.ContainerCreateOptions{Name: c.cfg.Name, Config: config, HostConfig: host}
-	if s.offline {
+	switch {
+	case s.needsRelay():
 		host.NetworkMode = container.NetworkMode(c.networkName())
 		options.NetworkingConfig = &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{
 			c.networkName(): {Aliases: []string{computerAlias}},
 		}}
-	} else {
+	case s.offline:
+		host.NetworkMode = network.NetworkNone
+	case !s.unpublished:
 		config.ExposedPorts, host.PortBindings = s.publish()
 	}
 	return options

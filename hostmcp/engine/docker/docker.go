@@ -48,6 +48,10 @@ type Config struct {
 	PortBase int    // first of 17 ports on 127.0.0.1: the viewer page, then the screens' VNC ports
 	Offline  bool   // a new computer reaches nothing outside itself
 
+	// Unpublished reaches the computer through the Docker API alone. A new one publishes
+	// no ports.
+	Unpublished bool
+
 	// NativeViewers says what VNC programs may do on a new computer: control, watch or
 	// off. Empty is the daemon's choice, control.
 	NativeViewers string
@@ -83,6 +87,7 @@ type Engine struct {
 	docker  *client.Client    // guarded by mu; nil until first needed
 	address address           // guarded by mu; of docker
 	tokens  map[string]string // guarded by mu; by container id
+	tunnel  *tunnel           // guarded by mu; nil until first needed
 }
 
 var nameForm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$`)
@@ -109,6 +114,21 @@ func New(cfg Config) (*Engine, error) {
 
 // Name returns "docker".
 func (e *Engine) Name() string { return "docker" }
+
+// Close implements [engine.Engine]: it closes the ports of this machine that lead to the
+// computer through the Docker API.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	t, docker := e.tunnel, e.docker
+	e.tunnel = nil
+	e.mu.Unlock()
+	if t != nil {
+		t.close()
+	}
+	if docker != nil {
+		docker.Close()
+	}
+}
 
 // call is one method call on an Engine, with what it works with.
 type call struct {
@@ -143,11 +163,6 @@ func (e *Engine) Ensure(ctx context.Context, progress func(string)) (*engine.End
 	if err != nil {
 		return nil, err
 	}
-	if c.address.isRemote() {
-		return nil, api.Errorf(api.CodeUnsupported, "The Docker engine %s, chosen %s, is on another machine, whose ports are out of reach here.",
-			c.address.host, c.address.rule).
-			WithFix("Use an engine on this machine, or run this MCP server on that one.")
-	}
 	return c.ensure(ctx)
 }
 
@@ -158,7 +173,7 @@ var errOthers = errors.New("another process is at work on the container")
 func (c *call) ensure(ctx context.Context) (*engine.Endpoint, error) {
 	var others patience
 	started := "" // id of the container that this call has started
-	next := spec{portBase: c.cfg.PortBase, offline: c.cfg.Offline}
+	next := spec{portBase: c.cfg.PortBase, offline: c.cfg.Offline, unpublished: c.cfg.Unpublished || c.address.isRemote()}
 	for {
 		found, err := c.inspect(ctx, c.cfg.Name)
 		if err == nil && found != nil {
@@ -179,13 +194,13 @@ func (c *call) ensure(ctx context.Context) (*engine.Endpoint, error) {
 			next = found.spec()
 			err = c.replace(ctx, found)
 		default:
-			if found.isOffline() {
+			if found.spec().needsRelay() {
 				if err := c.ensureRelay(ctx, found.spec(), found.image.id); err != nil {
 					return nil, err
 				}
 			}
 			if found.isRunning() {
-				return c.awaitAnswer(ctx, found)
+				return c.join(ctx, found)
 			}
 			started = found.id
 			err = c.start(ctx, c.cfg.Name, found)
@@ -203,9 +218,24 @@ func (c *call) ensure(ctx context.Context) (*engine.Endpoint, error) {
 	}
 }
 
+// join returns how a running computer is reached.
+func (c *call) join(ctx context.Context, f *found) (*engine.Endpoint, error) {
+	endpoint, err := c.awaitAnswer(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	endpoint.Notes = c.kept(f)
+	if c.isTunnelled(f) {
+		if err := c.openTunnel(ctx, f, endpoint); err != nil {
+			return nil, err
+		}
+	}
+	return endpoint, nil
+}
+
 // replace removes a stopped container so that another one can take its place.
 func (c *call) replace(ctx context.Context, f *found) error {
-	if f.isOffline() {
+	if f.spec().needsRelay() {
 		if err := c.removeRelay(ctx); err != nil {
 			return err
 		}

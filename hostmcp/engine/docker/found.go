@@ -20,6 +20,8 @@ type found struct {
 	computer string // the computer's id, empty when the container was not made here
 	portBase int
 	network  string          // of labelNetwork
+	publish  string          // of labelPublish
+	native   string          // of labelNative
 	imageRef string          // as it was named when the container was made
 	image    image           // as the container's labels know it; created is the container's own time
 	ports    network.PortMap // while it runs
@@ -27,12 +29,16 @@ type found struct {
 }
 
 // spec returns what the container was made with.
-func (f *found) spec() spec { return spec{portBase: f.portBase, offline: f.isOffline()} }
+func (f *found) spec() spec {
+	return spec{portBase: f.portBase, offline: f.isOffline(), unpublished: f.isUnpublished()}
+}
 
 // isOurs reports whether the container was made here, and not by hand.
 func (f *found) isOurs() bool { return f.computer != "" }
 
 func (f *found) isOffline() bool { return f.network == networkOffline }
+
+func (f *found) isUnpublished() bool { return f.publish == publishOff }
 
 func (f *found) isRunning() bool { return f.state == container.StateRunning }
 
@@ -74,7 +80,7 @@ func (c *call) inspect(ctx context.Context, name string) (*found, error) {
 		f.computer, f.imageRef = labels[labelComputer], box.Config.Image
 		f.image.version, f.image.protocol = labels[labelVersion], labels[labelProtocol]
 		f.portBase, _ = strconv.Atoi(labels[labelPortBase])
-		f.network = labels[labelNetwork]
+		f.network, f.publish, f.native = labels[labelNetwork], labels[labelPublish], labels[labelNative]
 	}
 	return f, nil
 }

@@ -11,8 +11,27 @@ import (
 
 // spec is what a new computer takes from the settings, or from the one it replaces.
 type spec struct {
-	portBase int
-	offline  bool
+	portBase    int
+	offline     bool
+	unpublished bool // no port of the engine's machine leads to it
+}
+
+// needsRelay reports whether the ports are published by a container of their own.
+func (s spec) needsRelay() bool { return s.offline && !s.unpublished }
+
+func (s spec) publishing() string {
+	if s.unpublished {
+		return publishOff
+	}
+	return publishOn
+}
+
+// host is the address that the daemon listens on inside the container.
+func (s spec) host() string {
+	if s.unpublished {
+		return "127.0.0.1" // where dialInside connects from
+	}
+	return "0.0.0.0"
 }
 
 func (s spec) network() string {

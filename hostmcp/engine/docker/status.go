@@ -3,6 +3,8 @@ package docker
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
@@ -42,12 +44,15 @@ func (e *Engine) Status(ctx context.Context) (*engine.Status, error) {
 	detail("container", "%s, %s, of %s, version %s", c.cfg.Name, found.state, found.imageRef, found.image.version)
 	detail("upgrade", "%s", c.upgrade(ctx, found, want))
 	detail("home", "volume %s", c.volume())
-	if found.isOffline() {
+	if found.spec().needsRelay() {
 		detail("network", "offline, reached through the container %s", c.relayName())
 	} else {
-		detail("network", "internet")
+		detail("network", "%s", found.spec().network())
 	}
-	detail("ports", "127.0.0.1:%d to %d", found.portBase, found.portBase+api.MaxScreens)
+	detail("ports", "127.0.0.1:%d to %d, %s", found.portBase, found.portBase+api.MaxScreens, c.leading(found))
+	if kept := c.kept(found); len(kept) > 0 {
+		detail("settings", "%s", strings.Join(kept, " "))
+	}
 	if refusal := c.check(found); refusal != nil {
 		s.State = engine.StateUnresponsive
 		detail("problem", "%v", refusal)
@@ -67,6 +72,29 @@ func (e *Engine) Status(ctx context.Context) (*engine.Status, error) {
 	}
 	s.State, s.Endpoint = engine.StateRunning, endpoint
 	return s, nil
+}
+
+// leading says how the ports lead to the container.
+func (c *call) leading(f *found) string {
+	if c.isTunnelled(f) {
+		return "through the Docker API while an MCP server of the computer runs"
+	}
+	return "published by Docker"
+}
+
+// kept returns a sentence for each setting that is another one for the container, which
+// keeps what it was made with. Of one that was made by hand not all is known.
+func (c *call) kept(f *found) (notes []string) {
+	keeps := func(setting, is, wanted string) {
+		if is != "" && is != wanted {
+			notes = append(notes, fmt.Sprintf("The computer keeps %s=%s, with which it was made; the setting %s applies after `docker stop %s` and `docker rm %[4]s`. Files in home stay.",
+				setting, is, wanted, c.cfg.Name))
+		}
+	}
+	keeps("COMPUTER_USE_PORT_BASE", strconv.Itoa(f.portBase), strconv.Itoa(c.cfg.PortBase))
+	keeps("COMPUTER_USE_NATIVE_VIEWERS", f.native, c.cfg.NativeViewers)
+	keeps("COMPUTER_USE_NETWORK", f.network, spec{offline: c.cfg.Offline}.network())
+	return notes
 }
 
 func (i *image) words() string {

@@ -42,6 +42,7 @@ type stub struct {
 	fail       map[string]error                     // by "METHOD verb", such as "POST start"; a stubError has a status
 	protocol   string                               // of the daemons
 	dies       bool                                 // containers end at their start
+	inside     func(port string) (net.Conn, error)  // what a port of a container leads to; nil is its daemon
 	made       int
 }
 
@@ -228,6 +229,9 @@ func (s *stub) answer(r *http.Request, path string) (any, error) {
 		return s.network(r, parts[1], verb)
 	case verb == "create":
 		return s.create(r)
+	case parts[0] == "exec":
+		_, err := io.Copy(io.Discard, r.Body)
+		return s.attach(parts[1]), err
 	}
 	b := s.find(parts[1])
 	if b == nil {
@@ -247,6 +251,17 @@ func (s *stub) answer(r *http.Request, path string) (any, error) {
 		return nil, nil
 	case "archive":
 		return b.archive(r)
+	case "exec":
+		var request container.ExecCreateRequest
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+			return nil, err
+		}
+		if b.state != container.StateRunning {
+			return nil, stubError{409, "Container " + b.id + " is not running"}
+		}
+		_, port, _ := strings.Cut(request.Cmd[len(request.Cmd)-1], "TCP:127.0.0.1:")
+		port, _, _ = strings.Cut(port, ",")
+		return container.ExecCreateResponse{ID: b.id + "-" + port}, nil
 	case "logs":
 		return func(w http.ResponseWriter) {
 			line := "computerd: cannot serve\n"
@@ -411,4 +426,44 @@ func (b *box) archive(r *http.Request) (any, error) {
 		_, _ = io.Copy(&buf, tarball(file{name, b.content[name]}))
 		_, _ = w.Write(buf.Bytes())
 	}, nil
+}
+
+// attach joins the caller's connection with a port of a container, as an exec of socat
+// does: what the port says comes in frames.
+func (s *stub) attach(exec string) func(http.ResponseWriter) {
+	id, port, _ := strings.Cut(exec, "-")
+	dial := s.inside
+	if dial == nil {
+		b := s.find(id)
+		dial = func(string) (net.Conn, error) { return net.Dial("tcp", b.daemon.Listener.Addr().String()) }
+	}
+	return func(w http.ResponseWriter) {
+		caller, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(caller, "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+		go func() {
+			defer caller.Close()
+			there, err := dial(port)
+			if err != nil { // as the engine shows what socat prints
+				_, _ = caller.Write(append([]byte{2, 0, 0, 0, 0, 0, 0, 7}, "refused"...))
+				return
+			}
+			defer there.Close()
+			go func() {
+				_, _ = io.Copy(there, caller)
+				_ = there.(interface{ CloseWrite() error }).CloseWrite()
+			}()
+			buf := make([]byte, 1000)
+			for {
+				n, err := there.Read(buf)
+				if err != nil {
+					return
+				}
+				_, _ = caller.Write(append([]byte{1, 0, 0, 0, 0, 0, byte(n >> 8), byte(n)}, buf[:n]...))
+			}
+		}()
+	}
 }

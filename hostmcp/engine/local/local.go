@@ -135,6 +135,9 @@ func userDir(variable, fallback string) (string, error) {
 // Name returns "local".
 func (e *Engine) Name() string { return "local" }
 
+// Close implements [engine.Engine]. The computer serves its viewers itself.
+func (e *Engine) Close() {}
+
 // Ensure implements [engine.Engine].
 func (e *Engine) Ensure(ctx context.Context, progress func(string)) (*engine.Endpoint, error) {
 	if endpoint, err := e.find(ctx); err == nil {

@@ -35,6 +35,9 @@ func New(Config) (*Engine, error) { return &Engine{}, nil }
 // Name returns "local".
 func (*Engine) Name() string { return "local" }
 
+// Close implements [engine.Engine].
+func (*Engine) Close() {}
+
 // Ensure returns an [api.Error] of CodeEngineUnavailable.
 func (*Engine) Ensure(context.Context, func(string)) (*engine.Endpoint, error) {
 	return nil, refusal()
