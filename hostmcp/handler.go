@@ -58,7 +58,7 @@ func (s *Server) run(ctx context.Context, tool Tool, req *mcp.CallToolRequest) (
 	if err != nil {
 		return nil, err
 	}
-	call := &Call{Tool: tool, Args: args, server: s}
+	call := &Call{Tool: tool, Args: args, server: s, peer: s.peerOf(req.Session)}
 	if !tool.NoSession {
 		var id struct{ Session string }
 		if err := json.Unmarshal(args, &id); err != nil {
@@ -78,9 +78,11 @@ func (s *Server) run(ctx context.Context, tool Tool, req *mcp.CallToolRequest) (
 	var stop func()
 	call.progress, stop = startProgress(ctx, tool.Title, req)
 	defer stop()
-	if err := s.arrivals.wait(ctx, req); err != nil {
+	leave, err := s.arrivals.wait(ctx, req, tool.Name, call.Session)
+	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	reply, err := tool.Run(ctx, call)
 	if hung, ok := errors.AsType[*api.Error](context.Cause(ctx)); ok && err != nil {
 		return nil, hung
@@ -177,13 +179,16 @@ func (s *Server) recoverPanic(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// untilExit ends calls when this process has to: the SDK waits for handlers, but does
-// not tell them.
-func (s *Server) untilExit(next mcp.MethodHandler) mcp.MethodHandler {
+// whileWanted ends calls when this process has to, or their client has left: the SDK
+// waits for handlers, but does not tell them.
+func (s *Server) whileWanted(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer context.AfterFunc(s.calls, func() { cancel(errExit) })()
+		if session, ok := req.GetSession().(*mcp.ServerSession); ok {
+			calls := s.peerOf(session).calls
+			defer context.AfterFunc(calls, func() { cancel(context.Cause(calls)) })()
+		}
 		return next(ctx, method, req)
 	}
 }

@@ -38,21 +38,29 @@ func newArrivals(ordered func(string) bool) *arrivals {
 	return &arrivals{ordered: ordered, queues: map[string][]*turn{}, turns: map[string]*turn{}}
 }
 
-// join puts a call that has just arrived at the end of its session's queue. It
-// returns nil when order does not matter to the call.
-func (a *arrivals) join(call *jsonrpc.Request) *turn {
+// arrive is join for a call as it comes in.
+func (a *arrivals) arrive(call *jsonrpc.Request) *turn {
 	var params struct {
 		Name      string
 		Arguments struct{ Session string }
 	}
 	// Arguments that cannot be read are refused by the handler, which needs no turn.
-	if json.Unmarshal(call.Params, &params) != nil || !a.ordered(params.Name) {
+	if json.Unmarshal(call.Params, &params) != nil {
+		return nil
+	}
+	return a.join(params.Name, params.Arguments.Session)
+}
+
+// join puts a call at the end of its session's queue. It returns nil when order does
+// not matter to the tool.
+func (a *arrivals) join(tool, session string) *turn {
+	if !a.ordered(tool) {
 		return nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.last++
-	t := &turn{session: params.Arguments.Session, number: strconv.Itoa(a.last), first: make(chan struct{})}
+	t := &turn{session: session, number: strconv.Itoa(a.last), first: make(chan struct{})}
 	a.turns[t.number] = t
 	a.queues[t.session] = append(a.queues[t.session], t)
 	if len(a.queues[t.session]) == 1 {
@@ -85,22 +93,30 @@ func (a *arrivals) leave(t *turn) {
 }
 
 // wait blocks until every call that arrived before req, for the same session, was
-// answered.
-func (a *arrivals) wait(ctx context.Context, req *mcp.CallToolRequest) error {
-	if req.Extra == nil {
-		return nil
+// answered. The caller calls leave when it has its own answer.
+//
+// Calls over HTTP come each on its own, so what order they have is that of their
+// handlers.
+func (a *arrivals) wait(ctx context.Context, req *mcp.CallToolRequest, tool, session string) (leave func(), err error) {
+	var t *turn
+	if req.Extra != nil {
+		a.mu.Lock()
+		t = a.turns[req.Extra.Header.Get(arrivalHeader)]
+		a.mu.Unlock()
 	}
-	a.mu.Lock()
-	t := a.turns[req.Extra.Header.Get(arrivalHeader)]
-	a.mu.Unlock()
+	leave = func() {} // the connection does, with the answer
 	if t == nil {
-		return nil
+		if t = a.join(tool, session); t == nil {
+			return leave, nil
+		}
+		leave = func() { a.leave(t) }
 	}
 	select {
 	case <-t.first:
-		return nil
+		return leave, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		leave()
+		return nil, ctx.Err()
 	}
 }
 
@@ -141,7 +157,7 @@ func (c *orderedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	if _, taken := c.waiting[call.ID]; taken {
 		return msg, nil // a repeated id; the SDK refuses the call
 	}
-	if t := c.arrivals.join(call); t != nil {
+	if t := c.arrivals.arrive(call); t != nil {
 		c.waiting[call.ID] = t
 		call.Extra = &mcp.RequestExtra{Header: http.Header{arrivalHeader: {t.number}}}
 	}

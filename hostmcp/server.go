@@ -9,7 +9,6 @@ package hostmcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -36,26 +35,27 @@ type Config struct {
 	Logger *slog.Logger // nil discards
 }
 
-// Server serves one MCP client.
+// Server serves one MCP client over stdio, or any number over HTTP.
 type Server struct {
 	cfg      Config
 	settings *Settings
 	log      *slog.Logger
-	owner    string // names this process to the daemon
 	tools    []Tool
 	arrivals *arrivals
 
 	// calls ends when handlers must stop; hearts, later, when the sessions end.
-	calls, hearts       context.Context
-	endCalls, endHearts context.CancelFunc
-	beating             sync.WaitGroup
+	calls, hearts context.Context
+	endCalls      context.CancelCauseFunc
+	endHearts     context.CancelFunc
+	running       sync.WaitGroup // of hearts and peers
 
 	mu       sync.Mutex
+	peers    map[string]*peer // by the id of their connection
 	engine   engine.Engine  // nil until a computer is first needed
 	computer *client.Client // nil until the first start_computer
 }
 
-// New returns a server that has done nothing yet.
+// New returns a server that has done nothing yet. It is used once, by Run or RunHTTP.
 func New(cfg Config) *Server {
 	if cfg.Settings == nil {
 		cfg.Settings = NewSettings(nil)
@@ -63,19 +63,19 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, settings: cfg.Settings, log: cfg.Logger, owner: api.NewID(), tools: Tools()}
+	s := &Server{cfg: cfg, settings: cfg.Settings, log: cfg.Logger, tools: Tools(), peers: map[string]*peer{}}
 	s.arrivals = newArrivals(func(name string) bool {
 		tool, ok := s.tool(name)
 		return ok && tool.Ordered
 	})
-	s.calls, s.endCalls = context.WithCancel(context.Background())
+	s.calls, s.endCalls = context.WithCancelCause(context.Background())
 	s.hearts, s.endHearts = context.WithCancel(context.Background())
 	return s
 }
 
 // Run serves the client until it closes the connection, which is no error, or ctx
 // ends. Then it cancels the calls in progress and ends this server's sessions, for
-// which it takes at most 3 seconds. A Server runs once.
+// which it takes at most 3 seconds.
 func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
 	session, err := s.protocol().Connect(ctx, orderedTransport{transport, s.arrivals}, nil)
 	if err != nil {
@@ -87,13 +87,20 @@ func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
 	case err = <-closed:
 	case <-ctx.Done():
 	}
+	s.finish(func() { session.Close() })
+	return err
+}
+
+// finish ends the calls in progress, then the connections with disconnect, which waits
+// for handlers, then the sessions. It takes at most exitLimit.
+func (s *Server) finish(disconnect func()) {
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		s.endCalls()
-		session.Close() // waits for handlers
+		s.endCalls(errExit)
+		disconnect()
 		s.endHearts()
-		s.beating.Wait()
+		s.running.Wait()
 	}()
 	select {
 	case <-finished:
@@ -101,7 +108,6 @@ func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
 		s.endHearts()
 		s.log.Warn("sessions may not have ended", "after", exitLimit)
 	}
-	return err
 }
 
 // protocol returns the SDK's server with this server's tools.
@@ -119,7 +125,7 @@ func (s *Server) protocol() *mcp.Server {
 			server.AddTool(tool.protocol(), s.handler(tool))
 		}
 	}
-	server.AddReceivingMiddleware(s.recoverPanic, s.untilExit, s.refuseDisabled)
+	server.AddReceivingMiddleware(s.recoverPanic, s.whileWanted, s.refuseDisabled)
 	return server
 }
 
@@ -148,12 +154,6 @@ func (s *Server) ensure(ctx context.Context, progress func(string)) (*client.Cli
 	// A computer that this server has not met yet: the first one, or one that was
 	// started again. The sessions of the one before are gone with it.
 	s.computer = endpoint.Client()
-	heart := &client.Heart{Client: s.computer, Owner: s.owner, Logger: s.log}
-	s.beating.Go(func() {
-		if err := heart.Run(s.hearts); err != nil {
-			s.log.Debug("end sessions", "error", err)
-		}
-	})
 	return s.computer, nil
 }
 
@@ -200,6 +200,3 @@ func (s *Server) allowedTools() ([]string, error) {
 func isAllowed(allowed []string, name string) bool {
 	return allowed == nil || slices.Contains(allowed, name)
 }
-
-// errExit is the cause of calls that end because this process does.
-var errExit = errors.New("the server is closing")

@@ -238,7 +238,7 @@ func TestSettingsReachTheSession(t *testing.T) {
 	})
 	open(t, connect(t, s, "", nil))
 	got := f.starts[0]
-	if got.ScreenSize != "800x600" || got.IdleMS != 300_000 || *got.ElideTTLMS != 0 || got.MaxSide != 1000 || got.ImageFormat != "jpeg" || got.Owner != s.owner {
+	if got.ScreenSize != "800x600" || got.IdleMS != 300_000 || *got.ElideTTLMS != 0 || got.MaxSide != 1000 || got.ImageFormat != "jpeg" || got.Owner != s.peers[""].owner {
 		t.Errorf("%+v", got)
 	}
 }
@@ -453,8 +453,8 @@ func TestExitEndsSessions(t *testing.T) {
 			if d := time.Since(start); d > exitLimit {
 				t.Errorf("exit took %v", d)
 			}
-			if !slices.Equal(f.released, []string{s.owner}) {
-				t.Errorf("released %v, owner %s", f.released, s.owner)
+			if !slices.Equal(f.released, []string{s.peers[""].owner}) {
+				t.Errorf("released %v, owner %s", f.released, s.peers[""].owner)
 			}
 		})
 	}

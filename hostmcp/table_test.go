@@ -202,7 +202,8 @@ func FuzzCalls(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n int, args string) {
 		tool := s.tools[uint(n)%uint(len(s.tools))]
 		result, err := s.handler(tool)(t.Context(), &mcp.CallToolRequest{
-			Params: &mcp.CallToolParamsRaw{Name: tool.Name, Arguments: json.RawMessage(args)},
+			Session: new(mcp.ServerSession),
+			Params:  &mcp.CallToolParamsRaw{Name: tool.Name, Arguments: json.RawMessage(args)},
 		})
 		if err != nil || len(result.Content) == 0 {
 			t.Fatalf("%s %s: %+v, %v", tool.Name, args, result, err)
@@ -315,7 +316,7 @@ func TestArrivalsModel(t *testing.T) {
 			a.leave(queue[i]) // a second time changes nothing
 			queues[session] = slices.Delete(queue, i, i+1)
 		} else {
-			queues[session] = append(queue, a.join(request(t, session)))
+			queues[session] = append(queue, a.arrive(request(t, session)))
 		}
 		for _, queue := range queues {
 			for i, turn := range queue {

@@ -45,6 +45,7 @@ type Call struct {
 	Computer *client.Client
 
 	server   *Server
+	peer     *peer
 	progress func(message string)
 }
 

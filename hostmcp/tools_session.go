@@ -42,7 +42,7 @@ func startComputer(ctx context.Context, c *Call, args struct{ Title string }) (*
 	if _, err := c.server.allowedTools(); err != nil {
 		return nil, err
 	}
-	request := api.StartRequest{Title: title, Owner: c.server.owner}
+	request := api.StartRequest{Title: title, Owner: c.peer.owner}
 	if err := c.server.settings.startRequest(&request); err != nil {
 		return nil, err
 	}
@@ -50,6 +50,7 @@ func startComputer(ctx context.Context, c *Call, args struct{ Title string }) (*
 	if err != nil {
 		return nil, err
 	}
+	c.server.keepAlive(c.peer, computer)
 	c.Progress("Opening a session.")
 	result, err := computer.Start(ctx, request)
 	if err != nil {

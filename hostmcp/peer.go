@@ -1,0 +1,86 @@
+package hostmcp
+
+import (
+	"context"
+	"errors"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/api/client"
+)
+
+// peer is an MCP client, or several that the protocol does not tell apart. The
+// sessions that it starts are its own and end when it leaves.
+//
+// Over stdio the peer is the one client. Over HTTP each client that says initialize is
+// a peer of its own, with an id, until it says goodbye or is silent for too long. Since
+// 2026-07-28 clients do neither, so those are one peer together, which leaves with the
+// server; a session that none of them uses ends by itself.
+type peer struct {
+	owner string // names the peer to the daemon
+
+	// calls ends when its handlers must stop; hearts, later, when its sessions end.
+	calls, hearts context.Context
+	endCalls      context.CancelCauseFunc
+	endHearts     context.CancelFunc
+
+	computer *client.Client // where its heart beats; guarded by Server.mu
+}
+
+// Causes of calls that end early.
+var (
+	errExit = errors.New("the server is closing")
+	errLeft = errors.New("the client has ended its connection")
+)
+
+// peerOf returns the peer of a connection.
+func (s *Server) peerOf(session *mcp.ServerSession) *peer {
+	id := session.ID()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.peers[id]; p != nil {
+		return p
+	}
+	p := &peer{owner: api.NewID()}
+	p.calls, p.endCalls = context.WithCancelCause(s.calls)
+	p.hearts, p.endHearts = context.WithCancel(s.hearts)
+	s.peers[id] = p
+	if id == "" {
+		return p
+	}
+	s.running.Go(func() {
+		_ = session.Wait() // why it ended makes no difference
+		p.endCalls(errLeft)
+		p.endHearts()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.peers, id)
+	})
+	return p
+}
+
+// leave cancels what a peer's calls do, before the SDK waits for their ends.
+func (s *Server) leave(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.peers[id]; p != nil && id != "" {
+		p.endCalls(errLeft)
+	}
+}
+
+// keepAlive makes the computer keep the peer's sessions until it leaves.
+func (s *Server) keepAlive(p *peer, computer *client.Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.computer == computer {
+		return
+	}
+	p.computer = computer
+	heart := &client.Heart{Client: computer, Owner: p.owner, Logger: s.log}
+	s.running.Go(func() {
+		if err := heart.Run(p.hearts); err != nil {
+			s.log.Debug("end sessions", "error", err)
+		}
+	})
+}
