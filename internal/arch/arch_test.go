@@ -52,11 +52,12 @@ var rules = []rule{
 	{"session", "api capture/frame capture/screenshot capture/settle display display/x11 input session/control session/files session/shell", "what an agent does on its screen"},
 	{"session/daemon", "api capture/frame display input rfb session session/control session/shell session/files session/browser viewer", "HTTP routes and the wiring of the computer side"},
 	{"hostmcp", "api api/client hostmcp/engine hostmcp/opener transfer", "the MCP surface"},
+	{"hostmcp/opener", "", "a leaf: the person's browser or VNC program"},
 	{"hostmcp/engine", "api api/client", "where a computer lives"},
 	{"hostmcp/engine/local", "api api/client hostmcp/engine", "the sandboxed local computer"},
 	{"hostmcp/engine/docker", "api api/client hostmcp/engine", "the computer in a container"},
 	{"cmd/computerd", "session/daemon", "flags and signals"},
-	{"cmd/computer-use-mcp", "api api/client hostmcp hostmcp/engine hostmcp/engine/local hostmcp/engine/docker", "flags, signals and subcommands"},
+	{"cmd/computer-use-mcp", "api api/client hostmcp hostmcp/engine hostmcp/engine/local hostmcp/engine/docker hostmcp/opener", "flags, signals and subcommands"},
 }
 
 // owners names the packages that alone may import an outside module.
