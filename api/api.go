@@ -46,6 +46,7 @@ const (
 	RouteWait      = "POST /v1/sessions/{id}/wait"
 	RouteConfigure = "POST /v1/sessions/{id}/configure"
 	RouteHuman     = "POST /v1/sessions/{id}/human"
+	RouteShow      = "POST /v1/sessions/{id}/show"
 	RouteShutdown  = "POST /v1/shutdown"
 )
 
@@ -182,6 +183,20 @@ type StartResult struct {
 // EndResult is the answer of RouteEnd.
 type EndResult struct {
 	Ended bool `json:"ended"`
+}
+
+// ShowRequest waits until the session has a screen and asks how a person at the host can
+// see it. Page asks to bring it before them on a viewer page that is open.
+type ShowRequest struct {
+	Page bool `json:"page"`
+}
+
+// ShowResult is the answer of RouteShow.
+type ShowResult struct {
+	Screen  int    `json:"screen"`
+	Viewer  string `json:"viewer"`   // link with key to this screen, empty when no page is served
+	VNCPort int    `json:"vnc_port"` // 0 when no port is served
+	Shown   bool   `json:"shown"`    // a page shows it, or one is being opened
 }
 
 // Region is a rectangle in screen pixels.

@@ -108,7 +108,9 @@ func (s *Server) enter(p *page) error {
 	if len(s.pages) >= maxPages {
 		return closing(closeTooMany, fmt.Sprintf("%d pages are open already. Close one of them.", maxPages))
 	}
+	p.heard.Store(time.Now().UnixNano())
 	s.pages[p.id] = p
+	s.awaited = time.Time{}
 	return nil
 }
 

@@ -32,6 +32,7 @@ const (
 	msgControl  = "control"  // screen, mine, why: whether the page may act
 	msgPasted   = "pasted"   // screen, why: the answer to a paste, empty when it worked
 	msgNotice   = "notice"   // why: a sentence for the person
+	msgShow     = "show"     // screen: an agent has opened it, so go there
 )
 
 // message is a message to a page. Type tells which fields count.

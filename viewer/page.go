@@ -40,6 +40,7 @@ type page struct {
 	watching map[int]watched // by screen; the reader's own
 	painting sync.WaitGroup  // goroutines of watching
 	pace     atomic.Int64    // nanoseconds between two thumbnails of one screen
+	heard    atomic.Int64    // when the page last sent something, in Unix nanoseconds
 
 	mu   sync.Mutex
 	seat *taken // nil while the page is at no screen; guarded by mu
@@ -137,6 +138,7 @@ func (p *page) read() error {
 			return err
 		}
 		alive()
+		p.heard.Store(time.Now().UnixNano())
 		p.obey(c)
 	}
 	return context.Cause(p.ctx)

@@ -46,6 +46,7 @@ type Server struct {
 	mu      sync.Mutex
 	pages   map[string]*page // that have shown the key, by id; guarded by mu
 	waiting []*waiting       // that have not, oldest first; guarded by mu
+	awaited time.Time        // until when a page is expected to be opened; guarded by mu
 }
 
 // Timeouts of the HTTP server.

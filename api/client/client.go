@@ -124,6 +124,11 @@ func (c *Client) RequestHuman(ctx context.Context, session string, r api.HumanRe
 	return h, images, err
 }
 
+// Show waits until the session has a screen and tells how a person can see it.
+func (c *Client) Show(ctx context.Context, session string, r api.ShowRequest) (api.ShowResult, error) {
+	return call[api.ShowResult](ctx, c, Request{Route: api.RouteShow, Path: id(session), Body: r})
+}
+
 func id(session string) map[string]string { return map[string]string{"id": session} }
 
 // call is Do for a route without images.

@@ -44,6 +44,8 @@ type Config struct {
 	Viewer   string // link of the viewer page, with key
 	// VNCPort returns the port that serves a screen to VNC programs, 0 for none.
 	VNCPort func(screen int) int
+	// Show sends a viewer page to a screen; see [viewer.Server.Show]. nil when no page is served.
+	Show func(screen int) (shown bool)
 	// Shutdown is called when a caller asks the computer to stop. It returns at once.
 	Shutdown func()
 	Logger   *slog.Logger

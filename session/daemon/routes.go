@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -43,6 +44,7 @@ var routes = []route{
 	{api.RouteWait, token, mixed, (*Daemon).wait},
 	{api.RouteConfigure, token, plain, (*Daemon).configure},
 	{api.RouteHuman, token, mixed, (*Daemon).human},
+	{api.RouteShow, token, plain, (*Daemon).show},
 	{api.RouteShell, token, plain, on((*session.Session).Shell)},
 	{api.RouteSetCwd, token, plain, on((*session.Session).SetCwd)},
 	{api.RouteJobOutput, token, plain, on((*session.Session).JobOutput)},
@@ -121,6 +123,27 @@ func (d *Daemon) end(c *call) (any, error) {
 		return nil, err
 	}
 	return api.EndResult{Ended: true}, nil
+}
+
+// show waits until a session has a screen and tells how a person can see it.
+func (d *Daemon) show(c *call) (any, error) {
+	var r api.ShowRequest
+	s, err := d.session(c, &r)
+	for version := uint64(0); err == nil && s.Desktop() == nil; {
+		if version, err = d.cfg.Table.Wait(c.r.Context(), version); err == nil {
+			_, err = d.cfg.Table.Get(s.ID()) // it may have ended
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := s.Desktop().Screen.Number()
+	result := api.ShowResult{Screen: n, VNCPort: d.cfg.VNCPort(n)}
+	if d.cfg.Show != nil {
+		result.Viewer = fmt.Sprintf("%s&screen=%d", d.cfg.Viewer, n)
+		result.Shown = r.Page && d.cfg.Show(n)
+	}
+	return result, nil
 }
 
 // session returns the session that the path names, after decoding the body into v.

@@ -97,19 +97,22 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("listen for the API: %v", err)
 	}
 	services := []func(context.Context) error{table.Run}
+	var show func(screen int) bool
 	if o.ViewerListen != "" {
-		people, err := newViewers(table, o.Logger).listen(o, identity)
+		people, page, err := newViewers(table, o.Logger).listen(o, identity)
 		if err != nil {
 			listener.Close()
 			return err
 		}
 		services = append(services, people...)
+		show = page.Show
 	}
 	link := viewerLink(o, identity.ViewerKey)
 	daemon := New(Config{
 		Table: table, Identity: identity, Token: token,
 		Version: o.Version, Network: o.Network, Sandbox: o.Sandbox, Viewer: link,
 		VNCPort:  o.vncPort,
+		Show:     show,
 		Shutdown: stop,
 		Logger:   o.Logger,
 	})

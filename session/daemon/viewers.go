@@ -43,12 +43,12 @@ func newViewers(table *session.Table, log *slog.Logger) *viewers {
 	return &viewers{table: table, log: log, boards: make(map[*session.Desktop]*board)}
 }
 
-// listen returns what serves the viewer page, and VNC programs unless that is off. The
-// ports are open when it returns.
-func (v *viewers) listen(o Options, identity Identity) (serve []func(context.Context) error, err error) {
+// listen returns the viewer page, and what serves it, and VNC programs unless that is
+// off. The ports are open when it returns.
+func (v *viewers) listen(o Options, identity Identity) (serve []func(context.Context) error, page *viewer.Server, err error) {
 	l, err := net.Listen("tcp", o.ViewerListen)
 	if err != nil {
-		return nil, fmt.Errorf("listen for the viewer page: %v", err)
+		return nil, nil, fmt.Errorf("listen for the viewer page: %v", err)
 	}
 	listens := l.Addr().(*net.TCPAddr)
 	port := o.PortBase // as browsers see it
@@ -56,7 +56,7 @@ func (v *viewers) listen(o Options, identity Identity) (serve []func(context.Con
 		port = listens.Port
 	}
 	guard := new(rfb.Guard)
-	page := viewer.New(viewer.Config{
+	page = viewer.New(viewer.Config{
 		Computer: v, Name: "Computer", Key: identity.ViewerKey, HomeID: identity.HomeID, Expiry: control.Expiry, Guard: guard,
 		Port: port, Logger: o.Logger,
 	})
@@ -65,14 +65,14 @@ func (v *viewers) listen(o Options, identity Identity) (serve []func(context.Con
 	}
 	serve = append(serve, func(ctx context.Context) error { return page.Serve(ctx, l) })
 	if o.NativeViewers == NativeOff {
-		return serve, nil
+		return serve, page, nil
 	}
 	vnc, err := v.serveVNC(listens.IP.String(), listens.Port, identity.ViewerKey, guard, o.NativeViewers)
 	if err != nil {
 		l.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return append(serve, vnc), nil
+	return append(serve, vnc), page, nil
 }
 
 // Sessions lists the live sessions and then the screens that outlived theirs.

@@ -80,6 +80,13 @@ live.addEventListener("control", ({ detail }) => {
 
 live.addEventListener("notice", ({ detail }) => notice(detail.why));
 
+// An agent has opened a screen. A person at work is not taken away from it.
+live.addEventListener("show", ({ detail }) => {
+  const go = () => (location.hash = `#screen=${detail.screen}`);
+  if (screen.mine && detail.screen !== screen.number) notice(`Screen ${detail.screen} has opened.`, { label: "Go there", run: go });
+  else go();
+});
+
 // paste sends text and resolves to what went wrong, empty when nothing did.
 function paste(text) {
   return new Promise((resolve) => {
