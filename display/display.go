@@ -64,6 +64,10 @@ type Config struct {
 	// terminal that are installed.
 	Menu []MenuItem
 
+	// Changed, if not nil, is called whenever a screen goes down or comes back: when
+	// Input and Clipboard begin to fail or to work. It must return at once.
+	Changed func()
+
 	// Logger is told what happens to the screens; nil is silence.
 	Logger *slog.Logger
 }
@@ -83,6 +87,9 @@ type Manager struct {
 func New(cfg Config) *Manager {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Changed == nil {
+		cfg.Changed = func() {}
 	}
 	if len(cfg.Menu) == 0 {
 		cfg.Menu = defaultMenu()

@@ -76,6 +76,7 @@ func (s *Screen) TakeNotes() []string {
 // setConnections makes the screen usable. Whoever uses it next is told what came
 // back: an X server takes everything else with it, so it gets the only sentence.
 func (s *Screen) setConnections(c *connections) {
+	defer s.m.cfg.Changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.ended {
@@ -94,6 +95,7 @@ func (s *Screen) setConnections(c *connections) {
 
 // clearConnections makes the screen unusable because c ended, with c.err.
 func (s *Screen) clearConnections(c *connections) {
+	defer s.m.cfg.Changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.ended = true

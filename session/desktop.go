@@ -43,7 +43,7 @@ type Desktop struct {
 func newDesktop(t *Table, s *Session, screen Screen) *Desktop {
 	d := &Desktop{Screen: screen, Title: s.title, Started: s.startedAt, table: t, session: s, done: make(chan struct{})}
 	d.children = children{t.cfg.Shells.Scope(desktopVariable, api.NewID())}
-	d.Control = control.New(control.Hooks{Release: d.releaseInput, Changed: t.changed})
+	d.Control = control.New(control.Hooks{Release: d.releaseInput, Changed: t.Changed})
 	return d
 }
 
@@ -86,7 +86,7 @@ func (d *Desktop) acts(kind string) {
 	d.table.mu.Lock()
 	d.action, d.actedAt = kind, time.Now()
 	d.table.mu.Unlock()
-	d.table.changed()
+	d.table.Changed()
 }
 
 // Watch counts one more watcher until leave is called. A watched session does not
@@ -101,7 +101,7 @@ func (d *Desktop) Watch() (leave func(), ok bool) {
 	}
 	d.watchers++
 	t.mu.Unlock()
-	t.changed()
+	t.Changed()
 	return d.unwatch, true
 }
 
@@ -113,7 +113,7 @@ func (d *Desktop) unwatch() {
 		d.session.activeAt = time.Now() // idling starts now
 	}
 	t.mu.Unlock()
-	t.changed()
+	t.Changed()
 	t.reschedule()
 	d.closeIfUnused()
 }
@@ -159,7 +159,7 @@ func (d *Desktop) close() {
 	t.mu.Lock()
 	delete(t.desktops, d.Screen.Number())
 	t.mu.Unlock()
-	t.changed()
+	t.Changed()
 	if err != nil {
 		t.cfg.Logger.Error("close screen", "screen", d.Screen.Number(), "error", err)
 		return

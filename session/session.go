@@ -170,7 +170,7 @@ func (s *Session) open(ctx context.Context) (*Desktop, error) {
 	s.desktop = d
 	t.desktops[screen.Number()] = d
 	t.mu.Unlock()
-	t.changed()
+	t.Changed()
 	t.cfg.Logger.Info("screen opened", "session", s.id, "screen", screen.Number())
 	return d, nil
 }

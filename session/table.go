@@ -94,7 +94,7 @@ func (t *Table) Start(r api.StartRequest) (*Session, error) {
 	t.sessions[s.id] = s
 	t.beats[r.Owner] = now
 	t.mu.Unlock()
-	t.changed()
+	t.Changed()
 	t.reschedule()
 	t.cfg.Logger.Info("session started", "session", s.id, "title", s.title, "owner", s.owner)
 	return s, nil
@@ -182,7 +182,7 @@ func (t *Table) endSession(s *Session, why string) {
 	}
 	t.mu.Unlock()
 	s.end(err)
-	t.changed()
+	t.Changed()
 	t.cfg.Logger.Info("session ended", "session", s.id, "title", s.title, "why", why)
 
 	var commands sync.WaitGroup
@@ -257,8 +257,9 @@ func (t *Table) Wait(ctx context.Context, since uint64) (version uint64, err err
 	}
 }
 
-// changed tells those in Wait. The caller does not hold mu.
-func (t *Table) changed() {
+// Changed tells those in Wait that something has changed, such as whether a screen is
+// down, of which only its caller knows.
+func (t *Table) Changed() { // the caller does not hold mu
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.version++

@@ -285,6 +285,8 @@ func TestTheEndOfASession(t *testing.T) {
 	b := startBrowser(t)
 	b.visit(s, "/#key="+testKey+"&screen=3")
 	b.entered()
+	c.edit(3, func(s *Session) { s.State = Restarting })
+	b.Until("document.querySelector('#fate').innerText.startsWith('The screen is starting again.')")
 	c.edit(3, func(s *Session) { s.State = Ended })
 	b.Until("document.querySelector('#fate').innerText === 'Session ended, screen closes when you leave.'")
 	c.change(func() { c.sessions = nil })

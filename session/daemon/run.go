@@ -74,10 +74,11 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	var table *session.Table
 	screens := display.New(display.Config{
 		StateDir:   filepath.Join(o.StateDir, "screens"),
 		ServerUser: o.ServerUser, ProgramUser: o.ProgramUser,
-		Environ: environ(o), Logger: o.Logger,
+		Environ: environ(o), Changed: func() { table.Changed() }, Logger: o.Logger,
 	})
 	defer closeScreens(screens, o.Logger)
 	shells := shell.New(shell.Config{
@@ -85,7 +86,7 @@ func Run(ctx context.Context, o Options) error {
 		Cgroups: true, Logger: o.Logger,
 	})
 	defer shells.Close()
-	table := session.NewTable(session.Config{
+	table = session.NewTable(session.Config{
 		Open:     openOn(screens),
 		Programs: session.Programs{Home: o.HomeDir, User: o.ProgramUser},
 		Shells:   shells,

@@ -18,6 +18,16 @@ import (
 // device of its present X server.
 type withInput interface{ Input() (*input.Device, error) }
 
+// isDown reports whether a desktop's X server is gone and being started again.
+func isDown(d *session.Desktop) bool {
+	screen, ok := d.Screen.(withInput)
+	if !ok {
+		return false
+	}
+	_, err := screen.Input()
+	return err != nil
+}
+
 // What people are told.
 const (
 	whyReplaced = "Somebody else took control. This screen is locked again."

@@ -102,6 +102,9 @@ func (v *viewers) describe(s api.Session, state viewer.State) viewer.Session {
 		return out
 	}
 	out.Screen, out.Viewers = s.Screen, d.Watchers()
+	if state == viewer.Live && isDown(d) {
+		out.State = viewer.Restarting
+	}
 	d.Screen.Frame().Read(func(f frame.View) { out.Width, out.Height = f.Width, f.Height })
 	out.LastAction, out.LastActionAt = d.LastAction()
 	c := d.Control.State()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,8 +31,9 @@ func watch(t *testing.T) watched {
 	t.Helper()
 	xvfbtest.Need(t, "Xvfb", "fluxbox")
 	log := slog.New(slog.DiscardHandler)
-	screens := display.New(display.Config{StateDir: t.TempDir(), Logger: log})
-	table := session.NewTable(session.Config{Open: openOn(screens), Logger: log})
+	var table *session.Table
+	screens := display.New(display.Config{StateDir: t.TempDir(), Changed: func() { table.Changed() }, Logger: log})
+	table = session.NewTable(session.Config{Open: openOn(screens), Logger: log})
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { table.Run(ctx) })
@@ -297,6 +299,29 @@ func TestAWatchedScreenOutlivesItsSession(t *testing.T) {
 	if len(w.boards) != 0 {
 		t.Error("a board is left")
 	}
+}
+
+// Issue 5, item 6: the page says that a screen is being started again, and when it is back.
+func TestThePageListsAScreenThatStartsAgain(t *testing.T) {
+	w := watch(t)
+	wait := func(want viewer.State) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		var version uint64
+		var err error
+		for w.Sessions()[0].State != want {
+			if version, err = w.Wait(ctx, version); err != nil {
+				t.Fatalf("the page lists %+v, not %s: %v", w.Sessions(), want, err)
+			}
+		}
+	}
+	wait(viewer.Live)
+	if err := syscall.Kill(w.desktop.Screen.XvfbPID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	wait(viewer.Restarting)
+	wait(viewer.Live)
 }
 
 func TestOnlySoManyWatchAScreen(t *testing.T) {
