@@ -46,9 +46,17 @@ type action func(ctx context.Context, operand string) error
 func commands() []command {
 	return []command{
 		{
-			name: "serve", help: "be an MCP server over stdio; the same as no command",
-			examples: []example{{"computer-use-mcp", "what an MCP client runs"}},
-			prepare:  (*app).serve,
+			name: "serve", help: "be an MCP server, over stdio as without a command, or over HTTP",
+			about: []string{
+				"Over HTTP it serves any number of clients at /mcp, to this machine only, and only to those that send the " +
+					"token as \"Authorization: Bearer ...\". Sessions end when their client says goodbye, or after " +
+					"COMPUTER_USE_IDLE_TIMEOUT without a call.",
+			},
+			examples: []example{
+				{"computer-use-mcp", "what an MCP client runs"},
+				{"computer-use-mcp serve --http 127.0.0.1:8080", "for clients and gateways that cannot start a program"},
+			},
+			prepare: (*app).serve,
 		},
 		{
 			name: "info", help: "show the computer, its screens and its viewer link",

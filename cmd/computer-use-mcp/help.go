@@ -55,7 +55,12 @@ func (c command) flags() []option {
 func (a *app) writeCommands(w io.Writer) {
 	fmt.Fprint(w, "Usage: computer-use-mcp [command]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-*s %s\n", 30, strings.TrimSpace(c.name+" "+c.synopsis()), c.help)
+		usage := strings.TrimSpace(c.name + " " + c.synopsis())
+		if len(usage) > 24 {
+			fmt.Fprintf(w, "  %s\n", usage)
+			usage = ""
+		}
+		fmt.Fprintf(w, "  %-24s %s\n", usage, c.help)
 	}
 }
 
@@ -79,16 +84,16 @@ func (a *app) writeCommand(w io.Writer, c command) {
 	fmt.Fprintf(w, "Usage: computer-use-mcp %s\n\n", strings.TrimSpace(c.name+" "+c.synopsis()))
 	fmt.Fprintf(w, "%s.\n", strings.ToUpper(c.help[:1])+c.help[1:])
 	for _, paragraph := range c.about {
-		fmt.Fprintf(w, "\n%s\n", paragraph)
+		fmt.Fprintf(w, "\n%s\n", wrap(paragraph, ""))
 	}
 	if flags := c.flags(); len(flags) > 0 {
 		fmt.Fprint(w, "\nFlags:\n")
 		for _, o := range flags {
-			fmt.Fprintf(w, "  %-20s %s", o, o.help)
+			help := o.help
 			if o.def != "" {
-				fmt.Fprintf(w, " (default %s)", o.def)
+				help += " (default " + o.def + ")"
 			}
-			fmt.Fprintln(w)
+			fmt.Fprintf(w, "  %s\n      %s\n", o, wrap(help, "      "))
 		}
 	}
 	fmt.Fprint(w, "\nExamples:\n")
@@ -96,6 +101,30 @@ func (a *app) writeCommand(w io.Writer, c command) {
 		fmt.Fprintf(w, "  %s\n      %s\n", e.line, e.why)
 	}
 	fmt.Fprintf(w, "\n%s\n", exitStatuses)
+}
+
+// helpWidth is the longest line of help in characters.
+const helpWidth = 80
+
+// wrap breaks text into lines between words. All lines but the first begin with indent,
+// which the caller has written before that one.
+func wrap(text, indent string) string {
+	var b strings.Builder
+	column := len(indent)
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case column+1+len(word) > helpWidth:
+			b.WriteString("\n" + indent)
+			column = len(indent)
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String()
 }
 
 // didYouMean names the candidate that is nearest to a misspelt name, if one is near.

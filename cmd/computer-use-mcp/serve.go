@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -12,16 +13,26 @@ import (
 	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
 )
 
-func (a *app) serve(*flag.FlagSet) action {
+func (a *app) serve(flags *flag.FlagSet) action {
+	address := flags.String("http", "", "serve Streamable HTTP at `ADDR`, such as 127.0.0.1:8080, instead of stdio")
+	tokenFile := flags.String("token-file", "",
+		"with --http: the `FILE` that holds the bearer token; made when missing, by default http-token in the user's configuration folder")
 	return func(ctx context.Context, _ string) error {
-		transport := hostmcp.Stdio() // before anything can print
+		if *tokenFile != "" && *address == "" {
+			return usageError{errors.New("--token-file is of use only with --http")}
+		}
 		// A client that stops reading is an error of a write, after which the sessions
 		// are ended in order; the signal would just end the process.
 		signal.Ignore(syscall.SIGPIPE)
+		server := a.server(chooseEngine)
+		if *address != "" {
+			return a.serveHTTP(ctx, server, *address, *tokenFile)
+		}
+		transport := hostmcp.Stdio() // before anything can print
 		if isTerminal(a.stdin) {
 			fmt.Fprintln(a.stderr, "This is an MCP server: it waits for a client on stdin. See computer-use-mcp help.")
 		}
-		return a.server(chooseEngine).Run(ctx, transport)
+		return server.Run(ctx, transport)
 	}
 }
 
