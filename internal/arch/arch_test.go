@@ -49,7 +49,9 @@ var rules = []rule{
 	{"session/clip", "", "a leaf: long text cut for an answer"},
 	{"session/shell", "api display/supervise session/clip", "commands and what they start; no screen, no HTTP"},
 	{"session/files", "api display/supervise session/clip", "files with the rights of the programs' user; no screen, no HTTP"},
-	{"session", "api capture/frame capture/screenshot capture/settle display display/x11 input session/control session/files session/shell", "what an agent does on its screen"},
+	{"session/apps", "api", "which applications there are; starts nothing"},
+	{"session/browser", "api display/supervise", "one Chromium for each screen and its pages; no X, no HTTP of ours"},
+	{"session", "api capture/frame capture/screenshot capture/settle display display/x11 input session/apps session/browser session/control session/files session/shell", "what an agent does on its screen"},
 	{"session/daemon", "api capture/frame display input rfb session session/control session/shell session/files session/browser viewer", "HTTP routes and the wiring of the computer side"},
 	{"hostmcp", "api api/client hostmcp/engine hostmcp/opener transfer", "the MCP surface"},
 	{"hostmcp/opener", "", "a leaf: the person's browser or VNC program"},
@@ -65,7 +67,7 @@ var owners = []struct{ path, pkgs, why string }{
 	{"github.com/jezek/xgb", "display/x11", "X11 knowledge stays in one place"},
 	{"github.com/moby/moby", "hostmcp/engine/docker", "only one engine talks to Docker"},
 	{"github.com/modelcontextprotocol/go-sdk", "hostmcp cmd/computer-use-mcp", "the protocol is the host's business"},
-	{"github.com/gorilla/websocket", "viewer", "only the page needs WebSockets"},
+	{"github.com/gorilla/websocket", "viewer session/browser", "the page's and DevTools' peers speak WebSocket"},
 }
 
 type pkg struct {

@@ -1,0 +1,250 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gorilla/websocket"
+)
+
+// gate lets the programs of one session at the DevTools protocol of its browser. It is a
+// port on the loopback address that stays the same while the screen is open, and starts
+// Chromium for a program that connects while none runs. It answers what such programs ask
+// first (/json/version), and connects them with the browser as a whole, which leads to
+// every page.
+type gate struct {
+	browser *Browser
+	server  http.Server
+	address string // host:port
+	work    sync.WaitGroup
+	ctx     context.Context // ends with the gate
+	end     context.CancelFunc
+}
+
+// endpoint is the path of the WebSocket.
+const endpoint = "/devtools/browser"
+
+// openGate listens.
+func (b *Browser) openGate() (*gate, error) {
+	port := 0
+	if base := b.all.cfg.PortBase; base != 0 {
+		port = base + b.screen.Number
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, err
+	}
+	g := &gate{browser: b, address: l.Addr().String()}
+	g.ctx, g.end = context.WithCancel(context.Background())
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /json/version", g.version)
+	mux.HandleFunc("GET "+endpoint, g.connect)
+	g.server.Handler = mux
+	g.work.Go(func() { g.server.Serve(l) })
+	return g, nil
+}
+
+// close ends the connections and returns when they have ended.
+func (g *gate) close() {
+	g.end()
+	g.server.Close()
+	g.work.Wait()
+}
+
+// version answers as Chromium does.
+func (g *gate) version(w http.ResponseWriter, r *http.Request) {
+	if !fromHere(r) {
+		http.Error(w, "only programs on the loopback address", http.StatusForbidden)
+		return
+	}
+	info := map[string]string{"Browser": "Chromium", "Protocol-Version": "1.3", "webSocketDebuggerUrl": "ws://" + g.address + endpoint}
+	if run := g.browser.current(); run != nil {
+		var v struct{ Product, UserAgent string }
+		if run.conn.call(r.Context(), "", "Browser.getVersion", nil, &v) == nil {
+			info["Browser"], info["User-Agent"] = v.Product, v.UserAgent
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(info)
+}
+
+// fromHere refuses what a web page may have sent: a request for another name than this
+// address, or one with an Origin.
+func fromHere(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = strings.Trim(r.Host, "[]")
+	}
+	ip, err := netip.ParseAddr(host)
+	return r.Header.Get("Origin") == "" && (host == "localhost" || err == nil && ip.IsLoopback())
+}
+
+// connect makes the peer one of Chromium's clients.
+func (g *gate) connect(w http.ResponseWriter, r *http.Request) {
+	if !fromHere(r) || !g.browser.screen.Owns(r.RemoteAddr) {
+		http.Error(w, "this browser belongs to another session", http.StatusForbidden)
+		return
+	}
+	g.work.Add(1)
+	defer g.work.Done()
+	leave, err := g.browser.enter(g.ctx)
+	if err != nil {
+		return
+	}
+	run, err := g.browser.ensure(g.ctx)
+	leave()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	upgrader := websocket.Upgrader{ReadBufferSize: 16 << 10, WriteBufferSize: 16 << 10}
+	ws, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return // it was answered
+	}
+	c := &guest{run: run, ws: ws, queue: make(chan message, maxQueue), sessions: make(map[string]bool)}
+	c.serve(g.ctx)
+}
+
+// maxQueue is how many messages wait for a guest before it is sent away.
+const maxQueue = 16 << 10
+
+// guest is a program that speaks the DevTools protocol over our pipe. The browser knows it
+// as a session of its own, so that what it asks for and is told stays apart from ours: what
+// it sends without a session belongs to that.
+type guest struct {
+	run   *instance
+	ws    *websocket.Conn
+	root  string // its session with the browser
+	queue chan message
+
+	mu       sync.Mutex
+	sessions map[string]bool // guarded by mu; those that it has, root among them
+}
+
+func (c *guest) serve(ctx context.Context) {
+	defer c.ws.Close()
+	var attached struct{ SessionID string }
+	conn := c.run.conn
+	if conn.call(ctx, "", "Target.attachToBrowserTarget", nil, &attached) != nil {
+		return
+	}
+	c.root = attached.SessionID
+	c.add(c.root)
+	defer c.leave()
+
+	ctx, cancel := context.WithCancel(ctx)
+	var writing sync.WaitGroup
+	writing.Go(func() { c.write(ctx) })
+	defer writing.Wait()
+	defer cancel()
+	c.ws.SetReadLimit(maxMessage)
+	for {
+		var m message
+		if c.ws.ReadJSON(&m) != nil {
+			return
+		}
+		if m.Session == "" {
+			m.Session = c.root
+		}
+		c.mu.Lock()
+		own := c.sessions[m.Session]
+		c.mu.Unlock()
+		if !own {
+			c.receive(message{ID: m.ID, Session: m.Session, Error: &remoteError{Code: -32001, Message: "Session with given id not found."}})
+			continue
+		}
+		if conn.send(m) != nil {
+			return
+		}
+	}
+}
+
+// add gives what comes in a session to the guest.
+func (c *guest) add(session string) {
+	c.mu.Lock()
+	c.sessions[session] = true
+	c.mu.Unlock()
+	c.run.conn.tap(session, c.receive)
+}
+
+// leave ends the guest's sessions.
+func (c *guest) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	c.run.conn.call(ctx, "", "Target.detachFromTarget", map[string]any{"sessionId": c.root}, nil)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for session := range c.sessions {
+		c.run.conn.tap(session, nil)
+	}
+}
+
+// receive takes a message of one of the guest's sessions. It is called by the connection
+// and must not block.
+func (c *guest) receive(m message) {
+	var e struct{ SessionID string }
+	switch m.Method {
+	case "Target.attachedToTarget":
+		if json.Unmarshal(m.Params, &e) == nil {
+			c.add(e.SessionID)
+		}
+	case "Target.detachedFromTarget":
+		if json.Unmarshal(m.Params, &e) == nil {
+			c.mu.Lock()
+			delete(c.sessions, e.SessionID)
+			c.mu.Unlock()
+			c.run.conn.tap(e.SessionID, nil)
+		}
+	}
+	if m.Session == c.root {
+		m.Session = ""
+	}
+	select {
+	case c.queue <- m:
+	default:
+		c.ws.Close() // it does not read
+	}
+}
+
+// write sends what has come.
+func (c *guest) write(ctx context.Context) {
+	defer c.ws.Close() // ends the reading
+	for {
+		select {
+		case m := <-c.queue:
+			if c.ws.WriteJSON(m) != nil {
+				return
+			}
+		case <-c.run.conn.done:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// DevTools returns the address, http://127.0.0.1:port, at which programs of the screen's
+// session reach the DevTools protocol of its Chromium, as chrome-devtools-mcp's --browserUrl
+// takes it; others are refused. It starts Chromium if none runs. The address is good until
+// Close, whatever becomes of Chromium.
+func (b *Browser) DevTools(ctx context.Context) (address string, err error) {
+	if err := b.Open(ctx, ""); err != nil {
+		return "", err
+	}
+	leave, err := b.enter(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	if b.gate == nil {
+		return "", b.failed(ctx, "The browser's DevTools cannot be reached", b.gateErr)
+	}
+	return "http://" + b.gate.address, nil
+}

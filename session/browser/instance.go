@@ -1,0 +1,201 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+)
+
+// instance is one run of Chromium.
+type instance struct {
+	browser *Browser
+	dir     string // its profile
+	process Process
+	conn    *conn
+	work    sync.WaitGroup // goroutines of it
+	ended   chan struct{}  // closed when the process has ended and the profile is saved
+
+	mu    sync.Mutex
+	pages map[string]*page // guarded by mu; by session
+	news  chan struct{}    // guarded by mu; closed and replaced when a page is ready or gone
+	quiet bool             // guarded by mu; its end is no news: it has not started, or is told to quit
+
+	// What follows is guarded by Browsers.exchanging.
+	seen cookies // those that it had at the last exchange
+	owed changes // that it could not be given
+}
+
+// flags are the arguments of every Chromium. Its windows are the agent's and people's: no
+// question, hint or offer may stand in their way, and nothing of it goes out by itself.
+// What a flag cannot do, the policies in the image do.
+var flags = []string{
+	"--remote-debugging-pipe", "--no-startup-window", // the cookies come before the first page
+	"--no-first-run", "--no-default-browser-check", "--hide-crash-restore-bubble",
+	"--disable-search-engine-choice-screen",
+	"--password-store=basic", // no keyring asks for a password
+	"--disable-gpu",          // there is none; saves 80 MB and a process
+	"--disable-breakpad", "--disable-sync", "--disable-domain-reliability", "--disable-component-update", "--no-pings",
+	"--disable-backgrounding-occluded-windows", // what is covered may be looked at next
+	"--start-maximized",
+}
+
+// start starts a Chromium and returns once it answers and has the cookies.
+func (b *Browser) start(ctx context.Context) (_ *instance, err error) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	i := &instance{
+		browser: b, dir: b.all.profileDir(b.screen.Number),
+		pages: make(map[string]*page), news: make(chan struct{}), ended: make(chan struct{}), quiet: true, owed: make(changes),
+	}
+	if err := b.all.makeProfile(ctx, i.dir); err != nil {
+		return nil, err
+	}
+	if err := i.launch(); err != nil {
+		return nil, err
+	}
+	if err := i.prepare(ctx); err != nil {
+		i.close() // by force, if it does not answer
+		how, _, said := i.process.Ending()
+		return nil, fmt.Errorf("%w; it ended (%s): %s", err, how, lastLine(said))
+	}
+	i.mu.Lock()
+	i.quiet = false
+	i.mu.Unlock()
+	return i, nil
+}
+
+// launch starts the process with the two pipes.
+func (i *instance) launch() error {
+	commandsR, commandsW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	answersR, answersW, err := os.Pipe()
+	if err != nil {
+		commandsR.Close()
+		commandsW.Close()
+		return err
+	}
+	i.process, err = i.browser.screen.Start(i.argv(), commandsR, answersW)
+	commandsR.Close()
+	answersW.Close()
+	if err != nil {
+		commandsW.Close()
+		answersR.Close()
+		return api.Errorf(api.CodeNotFound, "The browser, chromium, could not be started: %v.", err).
+			WithFix("Use shell to find out whether chromium is installed.")
+	}
+	i.conn = newConn(answersR, commandsW, i.event)
+	i.work.Go(i.conn.run)
+	b := i.browser
+	b.mu.Lock()
+	b.run = i
+	b.mu.Unlock()
+	go i.wait()
+	return nil
+}
+
+func (i *instance) argv() []string {
+	cfg := i.browser.all.cfg
+	argv := append([]string{"chromium", "--user-data-dir=" + i.dir}, flags...)
+	if !cfg.OwnSandbox {
+		argv = append(argv, "--no-sandbox")
+	}
+	if cfg.Offline || !extensionsWanted() {
+		argv = append(argv, "--disable-background-networking")
+	}
+	return argv
+}
+
+// extensionPolicy is the image's file that has extensions installed. Without it there is
+// nothing to fetch in the background.
+const extensionPolicy = "/etc/chromium/policies/managed/extensions.json"
+
+func extensionsWanted() bool {
+	_, err := os.Stat(extensionPolicy)
+	return err == nil
+}
+
+// prepare waits until Chromium answers, gives it the cookies and has it tell of pages.
+func (i *instance) prepare(ctx context.Context) error {
+	if err := i.conn.call(ctx, "", "Browser.getVersion", nil, nil); err != nil {
+		return err
+	}
+	if err := i.watchPages(ctx); err != nil {
+		return err
+	}
+	if err := i.browser.all.storage.restore(ctx, i); err != nil {
+		return err
+	}
+	return i.browser.all.join(ctx, i)
+}
+
+// wait is the instance's goroutine, from the start of the process to the last file.
+func (i *instance) wait() {
+	<-i.process.Done()
+	i.conn.close() // children of it that linger may hold the pipes
+	i.work.Wait()
+	all := i.browser.all
+	all.leave(i)
+	how, failed, said := i.process.Ending()
+	i.mu.Lock()
+	quiet := i.quiet
+	i.mu.Unlock()
+	if failed {
+		all.cfg.Logger.Warn("browser ended", "screen", i.browser.screen.Number, "how", how, "said", lastLine(said))
+	} else {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		if err := all.saveProfile(ctx, i.dir); err != nil {
+			all.cfg.Logger.Error("save profile", "screen", i.browser.screen.Number, "error", err)
+		}
+		cancel()
+	}
+	i.browser.lost(i, failed && !quiet, how)
+	close(i.ended)
+}
+
+// quitUnused has Chromium quit when its last window was closed, as it does by itself where
+// no pipe keeps it.
+func (i *instance) quitUnused() {
+	leave, err := i.browser.enter(context.Background())
+	if err != nil {
+		return
+	}
+	defer leave()
+	i.mu.Lock()
+	used := len(i.pages) > 0
+	i.mu.Unlock()
+	if !used {
+		i.close()
+	}
+}
+
+// close has Chromium quit, by force when it does not within closeTime, and returns when
+// its profile is saved. Pages are not asked.
+func (i *instance) close() {
+	i.mu.Lock()
+	i.quiet = true
+	i.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	i.browser.all.exchange(ctx)                     // the last of its cookies
+	i.conn.call(ctx, "", "Browser.close", nil, nil) // what comes of it shows below
+	select {
+	case <-i.process.Done():
+	case <-ctx.Done():
+		i.process.Kill()
+	}
+	<-i.ended
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "it printed nothing"
+	}
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

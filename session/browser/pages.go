@@ -1,0 +1,277 @@
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"time"
+)
+
+// page is a tab. Its fields are guarded by the instance's mu.
+type page struct {
+	session string    // of ours with it
+	target  string    // also the id of its main frame
+	url     string    // of its document
+	ready   bool      // it was set up
+	shown   time.Time // when it came to the front of its window; zero while it is not
+	loading bool
+	pending map[string]time.Time // requests under way and when they began
+	changed map[string]bool      // origins whose localStorage has changed since it was kept
+}
+
+// pending requests are few in a page that loads well; what one that does not may take of
+// our memory is bounded.
+const maxPending = 200
+
+// patience is how long a request is taken for something that the page waits for. What
+// takes longer is a connection that is kept open for news.
+const patience = 3 * time.Second
+
+// world is the name of the place, apart from the page's own scripts, where ours run in it.
+const world = "computer-use"
+
+//go:embed page.js
+var pageScript string
+
+// watchPages has Chromium tell of every tab, and of new ones before they load anything.
+func (i *instance) watchPages(ctx context.Context) error {
+	type filter struct {
+		Type string `json:"type"`
+	}
+	return i.conn.call(ctx, "", "Target.setAutoAttach", map[string]any{
+		"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": []filter{{"page"}},
+	}, nil)
+}
+
+// event is told of everything that happens in Chromium, in the order of it.
+func (i *instance) event(m message) {
+	if m.Session == "" {
+		i.targetEvent(m)
+		return
+	}
+	i.mu.Lock()
+	p := i.pages[m.Session]
+	if p != nil {
+		i.pageEvent(p, m)
+	}
+	i.mu.Unlock()
+	if p == nil {
+		return
+	}
+	switch m.Method {
+	case "Fetch.requestPaused":
+		i.work.Go(func() { i.answerBlank(p, m) })
+	case "Inspector.targetCrashed":
+		i.browser.note("A page of the browser crashed: " + p.url + ". Reload it, or open another.")
+	}
+}
+
+// targetEvent is event for tabs that come and go.
+func (i *instance) targetEvent(m message) {
+	var e struct {
+		SessionID  string
+		TargetInfo struct{ TargetID, Type, URL string }
+	}
+	if json.Unmarshal(m.Params, &e) != nil {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch m.Method {
+	case "Target.attachedToTarget":
+		if e.TargetInfo.Type != "page" {
+			return
+		}
+		p := &page{
+			session: e.SessionID, target: e.TargetInfo.TargetID, url: e.TargetInfo.URL,
+			pending: make(map[string]time.Time), changed: make(map[string]bool),
+		}
+		i.pages[p.session] = p
+		i.work.Go(func() { i.setUp(p) })
+	case "Target.detachedFromTarget":
+		if i.pages[e.SessionID] == nil {
+			return
+		}
+		delete(i.pages, e.SessionID)
+		i.tell()
+		if len(i.pages) == 0 {
+			go i.quitUnused() // not one of work's, whose end it waits for
+		}
+	}
+}
+
+// tell wakes those who wait for a page. The caller holds mu.
+func (i *instance) tell() {
+	close(i.news)
+	i.news = make(chan struct{})
+}
+
+// setUp has a new tab tell what it does, and lets it go on.
+func (i *instance) setUp(p *page) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	for _, c := range []struct {
+		method string
+		params any
+	}{
+		{"Page.enable", nil},
+		{"Network.enable", map[string]any{"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}},
+		{"DOMStorage.enable", nil},
+		{"Runtime.addBinding", map[string]any{"name": "tellComputer", "executionContextName": world}},
+		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": pageScript, "worldName": world, "runImmediately": true}},
+		{"Runtime.runIfWaitingForDebugger", nil},
+	} {
+		if err := i.conn.call(ctx, p.session, c.method, c.params, nil); err != nil {
+			i.browser.all.cfg.Logger.Debug("set up tab", "method", c.method, "error", err) // it has closed
+		}
+	}
+	i.mu.Lock()
+	p.ready = true
+	i.tell()
+	i.mu.Unlock()
+}
+
+// pageEvent is event for what happens in a tab. The caller holds mu.
+func (i *instance) pageEvent(p *page, m message) {
+	var e struct {
+		FrameID   string
+		RequestID string
+		Type      string
+		Payload   string
+		Frame     struct{ ID, URL string }
+		StorageID struct {
+			SecurityOrigin string
+			StorageKey     string
+			IsLocalStorage bool
+		}
+	}
+	if json.Unmarshal(m.Params, &e) != nil {
+		return
+	}
+	switch m.Method {
+	case "Page.frameStartedLoading":
+		p.loading = p.loading || e.FrameID == p.target
+	case "Page.frameStoppedLoading":
+		p.loading = p.loading && e.FrameID != p.target
+	case "Page.frameNavigated":
+		if e.Frame.ID == p.target {
+			p.url = e.Frame.URL
+			clear(p.pending)
+		}
+	case "Network.requestWillBeSent":
+		if waitedFor[e.Type] && len(p.pending) < maxPending {
+			p.pending[e.RequestID] = time.Now()
+		}
+	case "Network.loadingFinished", "Network.loadingFailed":
+		delete(p.pending, e.RequestID)
+	case "Runtime.bindingCalled": // by page.js
+		p.shown = time.Time{}
+		if e.Payload == "visible" {
+			p.shown = time.Now()
+		}
+	case "DOMStorage.domStorageItemAdded", "DOMStorage.domStorageItemUpdated",
+		"DOMStorage.domStorageItemRemoved", "DOMStorage.domStorageItemsCleared":
+		if e.StorageID.IsLocalStorage {
+			p.changed[e.StorageID.StorageKey] = true
+		}
+	}
+}
+
+// waitedFor are the types of requests whose answers change what a page shows. Pings,
+// media and connections that stay open do not count.
+var waitedFor = map[string]bool{
+	"Document": true, "Stylesheet": true, "Script": true, "Image": true, "Font": true, "XHR": true, "Fetch": true,
+}
+
+// active returns the tab that is in front, the last one that came there if there are
+// several windows, or nil. The caller holds mu.
+func (i *instance) active() *page {
+	var front *page
+	for _, p := range i.pages {
+		if p.ready && (front == nil || p.shown.After(front.shown)) {
+			front = p
+		}
+	}
+	return front
+}
+
+// busy reports whether the tab in front loads something.
+func (i *instance) busy(now time.Time) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	p := i.active()
+	if p == nil {
+		return false
+	}
+	if p.loading {
+		return true
+	}
+	for _, since := range p.pending {
+		if now.Sub(since) < patience {
+			return true
+		}
+	}
+	return false
+}
+
+// open opens an address in a new tab, or makes sure that there is one, and brings it to the
+// front.
+func (i *instance) open(ctx context.Context, url string) error {
+	i.mu.Lock()
+	p := i.active()
+	i.mu.Unlock()
+	if p == nil || url != "" {
+		var err error
+		if p, err = i.newPage(ctx, false); err != nil {
+			return err
+		}
+	}
+	if url != "" {
+		if err := i.navigate(ctx, p, url); err != nil {
+			return err
+		}
+	}
+	return i.conn.call(ctx, "", "Target.activateTarget", map[string]any{"targetId": p.target}, nil)
+}
+
+// navigateTime is how long an opened page may take to answer before it is left alone.
+const navigateTime = 5 * time.Second
+
+// navigate goes to an address. What the server says, or that it does not, is for the page
+// to show.
+func (i *instance) navigate(ctx context.Context, p *page, url string) error {
+	limited, cancel := context.WithTimeout(ctx, navigateTime)
+	defer cancel()
+	err := i.conn.call(limited, p.session, "Page.navigate", map[string]any{"url": url}, nil)
+	if limited.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+// newPage opens a tab, in the browser's window or in none, and returns it when it can be
+// used.
+func (i *instance) newPage(ctx context.Context, hidden bool) (*page, error) {
+	var created struct{ TargetID string }
+	if err := i.conn.call(ctx, "", "Target.createTarget", map[string]any{"url": "about:blank", "hidden": hidden}, &created); err != nil {
+		return nil, err
+	}
+	for {
+		i.mu.Lock()
+		news := i.news
+		for _, p := range i.pages {
+			if p.ready && p.target == created.TargetID {
+				i.mu.Unlock()
+				return p, nil
+			}
+		}
+		i.mu.Unlock()
+		select {
+		case <-news:
+		case <-i.conn.done:
+			return nil, errGone
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+)
+
+//go:embed text.js
+var textScript string
+
+// textTime bounds the reading of a page, whose scripts may keep it from answering.
+const textTime = 10 * time.Second
+
+// Page returns what can be read in the tab in front, with its links no more than most
+// bytes. It starts no Chromium: the error is an api.Error of CodeNotFound when there is no
+// page.
+func (b *Browser) Page(ctx context.Context, most int) (api.PageText, error) {
+	var p api.PageText
+	run := b.current()
+	var front *page
+	if run != nil {
+		run.mu.Lock()
+		front = run.active()
+		run.mu.Unlock()
+	}
+	if front == nil {
+		return p, api.Errorf(api.CodeNotFound, "No page is open in the browser of this screen.").
+			WithFix("Open one with open_path. Pages of other programs can only be seen in a picture.")
+	}
+	limited, cancel := context.WithTimeout(ctx, textTime)
+	defer cancel()
+	p, err := run.text(limited, front, most)
+	switch {
+	case ctx.Err() != nil:
+		return p, ctx.Err()
+	case limited.Err() != nil:
+		return p, api.Errorf(api.CodeTimeout, "The page %.200s did not answer within %v.", front.url, textTime).
+			WithFix("Look at the screen: a dialog may be open in front of it, or its scripts are busy.").WithRetry()
+	case errors.Is(err, errGone):
+		return p, api.Errorf(api.CodeNotFound, "The browser was closed.").WithFix("Open a page with open_path.")
+	case err != nil:
+		return p, api.Errorf(api.CodeScreenFailed, "The page could not be read: %v.", err).
+			WithFix("It may have gone on to another one: try again, or look at the screen.").WithRetry()
+	}
+	return p, nil
+}
+
+// text reads a page, out of reach of its own scripts.
+func (i *instance) text(ctx context.Context, p *page, most int) (text api.PageText, err error) {
+	var made struct{ ExecutionContextID int }
+	if err := i.conn.call(ctx, p.session, "Page.createIsolatedWorld",
+		map[string]any{"frameId": p.target, "worldName": world}, &made); err != nil {
+		return text, err
+	}
+	var got struct {
+		Result           struct{ Value api.PageText }
+		ExceptionDetails *struct{ Text string }
+	}
+	err = i.conn.call(ctx, p.session, "Runtime.evaluate", map[string]any{
+		"expression": fmt.Sprintf("((max) => {%s})(%d)", textScript, most),
+		"contextId":  made.ExecutionContextID, "returnByValue": true,
+	}, &got)
+	if err == nil && got.ExceptionDetails != nil {
+		err = errors.New(got.ExceptionDetails.Text)
+	}
+	return got.Result.Value, err
+}
