@@ -33,6 +33,7 @@ type fakeComputer struct {
 	onObserve func(ctx context.Context, r api.ObserveRequest) (api.Observation, []client.Image, error)
 	onAct     func(ctx context.Context, session string, r api.ActRequest, progress func(api.Progress)) (api.ActResult, []client.Image, error)
 	onEnsure  func(ctx context.Context, progress func(string)) error
+	onShow    func(api.ShowRequest) api.ShowResult
 
 	beat chan struct{} // has one when a heartbeat came
 
@@ -66,6 +67,11 @@ func newFakeComputer(t testing.TB) *fakeComputer {
 		f.released = append(f.released, r.PathValue("owner"))
 		f.mu.Unlock()
 		f.answer(w, api.HeartbeatResult{})
+	})
+	mux.HandleFunc(api.RouteShow, func(w http.ResponseWriter, r *http.Request) {
+		var request api.ShowRequest
+		f.read(r, &request)
+		f.answer(w, f.onShow(request))
 	})
 	mux.HandleFunc(api.RouteObserve, func(w http.ResponseWriter, r *http.Request) {
 		var request api.ObserveRequest

@@ -33,6 +33,7 @@ type Config struct {
 	// computer is first needed.
 	Engine func(*Settings) (engine.Engine, error)
 	Logger *slog.Logger // nil discards
+	Opener Opener       // nil shows nothing to anybody
 }
 
 // Server serves one MCP client over stdio, or any number over HTTP.
@@ -51,8 +52,8 @@ type Server struct {
 
 	mu       sync.Mutex
 	peers    map[string]*peer // by the id of their connection
-	engine   engine.Engine  // nil until a computer is first needed
-	computer *client.Client // nil until the first start_computer
+	engine   engine.Engine    // nil until a computer is first needed
+	computer *client.Client   // nil until the first start_computer
 }
 
 // New returns a server that has done nothing yet. It is used once, by Run or RunHTTP.

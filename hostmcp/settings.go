@@ -42,6 +42,8 @@ const (
 	settingMaxSide     = "COMPUTER_USE_IMAGE_MAX_SIDE"
 	settingImageFormat = "COMPUTER_USE_IMAGE_FORMAT"
 	settingTools       = "COMPUTER_USE_TOOLS"
+	settingOpen        = "COMPUTER_USE_OPEN"
+	settingVNCViewer   = "COMPUTER_USE_VNC_VIEWER"
 	settingShell       = "COMPUTER_USE_SHELL_TIMEOUT"
 	settingShellMax    = "COMPUTER_USE_SHELL_TIMEOUT_MAX"
 )
@@ -92,6 +94,17 @@ var SettingTable = []Setting{
 		Doc: "What VNC programs may do: take control with the first key or button, only watch, or nothing: then " +
 			"no port is open for them. Chosen when the computer starts, or when its container is made.",
 		check: oneOf("control", "watch", "off"),
+	},
+	{
+		Name: settingOpen, Default: "browser", Form: "browser, vnc or none",
+		Doc: "What shows a session's screen to you when it opens: the viewer page, a VNC program (Screen Sharing on " +
+			"macOS, else TigerVNC's viewer; the browser where there is none), or nothing.",
+		check: oneOf("browser", "vnc", "none"),
+	},
+	{
+		Name: settingVNCViewer, Default: "auto", Form: "auto, or the path of a program",
+		Doc:   "The VNC program that COMPUTER_USE_OPEN=vnc runs on Windows and Linux. auto looks for one.",
+		check: func(string) error { return nil }, // whether it is there shows when it is needed
 	},
 	{
 		Name: settingScreenSize, Default: api.DefaultScreenSize, Form: "<width>x<height>, each side 320 to 7680 pixels",

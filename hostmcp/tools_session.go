@@ -56,6 +56,7 @@ func startComputer(ctx context.Context, c *Call, args struct{ Title string }) (*
 	if err != nil {
 		return nil, err
 	}
+	c.server.showScreen(computer, result.Session)
 	if result.Notes == nil {
 		result.Notes = []string{}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/hostmcp"
 	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
+	"github.com/falleng0d/computer-use-mcp/hostmcp/opener"
 )
 
 func (a *app) serve(flags *flag.FlagSet) action {
@@ -24,7 +25,9 @@ func (a *app) serve(flags *flag.FlagSet) action {
 		// A client that stops reading is an error of a write, after which the sessions
 		// are ended in order; the signal would just end the process.
 		signal.Ignore(syscall.SIGPIPE)
-		server := a.server(chooseEngine)
+		viewers := opener.New(a.logger())
+		defer viewers.Close()
+		server := a.server(chooseEngine, viewers)
 		if *address != "" {
 			return a.serveHTTP(ctx, server, *address, *tokenFile)
 		}
@@ -36,12 +39,14 @@ func (a *app) serve(flags *flag.FlagSet) action {
 	}
 }
 
-// server returns an MCP server whose computer the function chooses.
-func (a *app) server(choose func(*hostmcp.Settings, *slog.Logger) (engine.Engine, error)) *hostmcp.Server {
+// server returns an MCP server whose computer the function chooses. viewers, unless nil,
+// shows its screens to the person here.
+func (a *app) server(choose func(*hostmcp.Settings, *slog.Logger) (engine.Engine, error), viewers hostmcp.Opener) *hostmcp.Server {
 	log := a.logger()
 	return hostmcp.New(hostmcp.Config{
 		Version: version, Settings: a.settings, Logger: log,
 		Engine: func(s *hostmcp.Settings) (engine.Engine, error) { return choose(s, log) },
+		Opener: viewers,
 	})
 }
 

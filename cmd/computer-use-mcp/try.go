@@ -33,7 +33,7 @@ func (a *app) try(*flag.FlagSet) action {
 		if note != "" {
 			fmt.Fprintln(a.stdout, note)
 		}
-		server := a.server(func(*hostmcp.Settings, *slog.Logger) (engine.Engine, error) { return e, nil })
+		server := a.server(func(*hostmcp.Settings, *slog.Logger) (engine.Engine, error) { return e, nil }, nil)
 		ours, theirs := mcp.NewInMemoryTransports()
 		// Ctrl-C ends the trial first, then the server, which has its session to end.
 		serving, stop := context.WithCancel(context.WithoutCancel(ctx))
