@@ -120,6 +120,9 @@ func (a Action) checkValues() error {
 	if a.Text != nil && *a.Text == "" {
 		return fmt.Errorf("text is empty")
 	}
+	if err := checkURI(a.URI); err != nil {
+		return fmt.Errorf("%s", strings.TrimSuffix(AsError(err).Message, "."))
+	}
 	for _, n := range []struct {
 		name     string
 		value    *int

@@ -27,6 +27,7 @@ type Desktop struct {
 	table    *Table
 	done     chan struct{}
 	children children // programs started on it
+	browser  Browser  // nil where there is none
 
 	session  *Session  // nil once it has ended; guarded by table.mu
 	watchers int       // guarded by table.mu

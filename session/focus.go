@@ -6,19 +6,50 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/display/x11"
+	"github.com/falleng0d/computer-use-mcp/session/apps"
 )
 
 // windowTime is how long a program that was started may take to show its window. A
 // browser's first start takes 5 to 10 seconds on a busy machine.
 const windowTime = 15 * time.Second
 
+// match returns the window that an application name means: the topmost whose class is the
+// name, else whose class holds it, else whose title does. Case does not count.
+func match(windows []x11.Window, name string) (w x11.Window, ok bool) {
+	for _, fits := range []func(x11.Window) bool{
+		func(w x11.Window) bool { return strings.EqualFold(w.Class, name) },
+		func(w x11.Window) bool { return containsFold(w.Class, name) },
+		func(w x11.Window) bool { return containsFold(w.Title, name) },
+	} {
+		if i := slices.IndexFunc(windows, fits); i >= 0 {
+			return windows[i], true
+		}
+	}
+	return w, false
+}
+
 // focus brings the application's window to the front, or starts the application when it
 // has none or is to open something, and returns when its window has the keyboard.
 func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string) error {
+	address, opened := "", uri
+	if uri != "" {
+		var path string
+		var err error
+		if address, path, err = s.target(uri); err != nil {
+			return err
+		}
+		if opened = address; path != "" {
+			opened = path
+		}
+	}
+	if apps.IsBrowser(application) {
+		return d.browse(ctx, address)
+	}
 	windows, err := d.Screen.Windows(ctx)
 	if err != nil {
 		return err
@@ -28,19 +59,27 @@ func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string
 			return err
 		}
 	}
-	how := s.table.cfg.Programs
-	argv, err := how.find(d.Screen.Env(), application, uri)
+	app, err := d.apps().Find(application, opened)
 	if err != nil {
 		return err
 	}
-	run, err := d.children.start(how, d.Screen, argv)
+	if app.Browser() {
+		return d.browse(ctx, address)
+	}
+	return d.launch(ctx, app, application, windows)
+}
+
+// launch starts an application and returns when a window that was not there before has
+// the keyboard, or the one that name means when the application was running already.
+func (d *Desktop) launch(ctx context.Context, app apps.App, name string, before []x11.Window) error {
+	run, err := d.children.start(d.table.cfg.Programs, d.Screen, app.Argv)
 	if err != nil {
-		return api.Errorf(api.CodeNotFound, "%.100s could not be started: %v.", application, err).
+		return api.Errorf(api.CodeNotFound, "%.100s could not be started: %v.", name, err).
 			WithFix("Start it with shell to find out why, or use another program.")
 	}
 	limited, cancel := context.WithTimeout(ctx, windowTime)
 	defer cancel()
-	err = focusNew(limited, d.Screen, windows, application, run)
+	err = focusNew(limited, d.Screen, before, name, run)
 	if limited.Err() != nil && ctx.Err() == nil {
 		return api.Errorf(api.CodeTimeout, "%s was started, but no window of it has appeared within %v.", run.name, windowTime).
 			WithFix("Wait for its window with computer_wait, then go on.")

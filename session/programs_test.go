@@ -86,7 +86,7 @@ func TestFocusStarts(t *testing.T) {
 		defer close(done)
 		act(t, s, `[{"kind":"focus","application":"fine","uri":"file:///x"}]`)
 	}()
-	if got := <-argument; got != "file:///x\n" {
+	if got := <-argument; got != "/x\n" {
 		t.Errorf("argument %q", got)
 	}
 	<-done

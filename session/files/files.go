@@ -66,6 +66,8 @@ const (
 	Write  = "write"
 	Edit   = "edit"
 	Search = "search"
+
+	Identify = "identify" // api.OpenPathRequest and Identity
 )
 
 // Call does one act with the api package's request and result of its kind. dir is
@@ -158,6 +160,8 @@ var acts = map[string]func(place, json.RawMessage) (any, error){
 	Write:  act(write),
 	Edit:   act(edit),
 	Search: act(search),
+
+	Identify: act(identify),
 }
 
 // act makes a row of acts of a function that takes its arguments as a struct.
