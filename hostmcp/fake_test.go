@@ -10,6 +10,7 @@ import (
 	"net/textproto"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,6 +37,9 @@ type fakeComputer struct {
 	onShow    func(api.ShowRequest) api.ShowResult
 
 	beat chan struct{} // has one when a heartbeat came
+
+	closed atomic.Bool
+	notes  []string // of the endpoint
 
 	mu       sync.Mutex
 	ensures  int
@@ -145,7 +149,7 @@ func (f *fakeComputer) mixed(w http.ResponseWriter, result any, images []client.
 // The fake is its own engine.
 func (f *fakeComputer) Name() string { return "fake" }
 
-func (f *fakeComputer) Close() {}
+func (f *fakeComputer) Close() { f.closed.Store(true) }
 
 func (f *fakeComputer) Ensure(ctx context.Context, progress func(string)) (*engine.Endpoint, error) {
 	f.mu.Lock()
@@ -156,7 +160,7 @@ func (f *fakeComputer) Ensure(ctx context.Context, progress func(string)) (*engi
 			return nil, err
 		}
 	}
-	return &engine.Endpoint{BaseURL: f.server.URL, Token: "token"}, nil
+	return &engine.Endpoint{BaseURL: f.server.URL, Token: "token", Notes: f.notes}, nil
 }
 
 func (f *fakeComputer) Status(context.Context) (*engine.Status, error) {

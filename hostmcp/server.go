@@ -102,12 +102,23 @@ func (s *Server) finish(disconnect func()) {
 		disconnect()
 		s.endHearts()
 		s.running.Wait()
+		s.closeEngine()
 	}()
 	select {
 	case <-finished:
 	case <-time.After(exitLimit):
 		s.endHearts()
 		s.log.Warn("sessions may not have ended", "after", exitLimit)
+	}
+}
+
+// closeEngine ends what this process does for those who watch the computer.
+func (s *Server) closeEngine() {
+	s.mu.Lock()
+	where := s.engine
+	s.mu.Unlock()
+	if where != nil {
+		where.Close()
 	}
 }
 
@@ -130,14 +141,14 @@ func (s *Server) protocol() *mcp.Server {
 	return server
 }
 
-// ensure returns the client of the running computer, after starting it if need be.
-func (s *Server) ensure(ctx context.Context, progress func(string)) (*client.Client, error) {
+// ensure returns the client of the running computer, after starting it if need be, and
+// what its engine has to say about it.
+func (s *Server) ensure(ctx context.Context, progress func(string)) (c *client.Client, notes []string, err error) {
 	s.mu.Lock()
 	if s.engine == nil {
-		var err error
 		if s.engine, err = s.cfg.Engine(s.settings); err != nil {
 			s.mu.Unlock()
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	where := s.engine
@@ -145,17 +156,17 @@ func (s *Server) ensure(ctx context.Context, progress func(string)) (*client.Cli
 
 	endpoint, err := where.Ensure(ctx, progress)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.computer; c != nil && c.BaseURL == endpoint.BaseURL && c.Token == endpoint.Token {
-		return c, nil
+		return c, endpoint.Notes, nil
 	}
 	// A computer that this server has not met yet: the first one, or one that was
 	// started again. The sessions of the one before are gone with it.
 	s.computer = endpoint.Client()
-	return s.computer, nil
+	return s.computer, endpoint.Notes, nil
 }
 
 // current returns the client of the computer that was started last. Before the first

@@ -46,7 +46,7 @@ func startComputer(ctx context.Context, c *Call, args struct{ Title string }) (*
 	if err := c.server.settings.startRequest(&request); err != nil {
 		return nil, err
 	}
-	computer, err := c.server.ensure(ctx, c.Progress)
+	computer, notes, err := c.server.ensure(ctx, c.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +57,7 @@ func startComputer(ctx context.Context, c *Call, args struct{ Title string }) (*
 		return nil, err
 	}
 	c.server.showScreen(computer, result.Session)
-	if result.Notes == nil {
-		result.Notes = []string{}
-	}
+	result.Notes = append(append([]string{}, notes...), result.Notes...)
 	text := fmt.Sprintf("Session %s is open (%q). Pass it to the other tools; computer_observe shows its screen.", result.Session, title)
 	if result.Viewer != "" {
 		text += "\nThe person can watch and take over at " + result.Viewer

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -53,7 +54,8 @@ type computer struct {
 	t    testing.TB
 	home string
 	env  []string
-	base int // first port
+	base int      // first port
+	via  []string // a command that runs the host binary; nil for none
 }
 
 func newComputer(t testing.TB, settings ...string) *computer {
@@ -108,7 +110,8 @@ func freePorts(t testing.TB) int {
 
 // command returns the host binary with a subcommand, on this computer.
 func (c *computer) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(binary, args...)
+	line := slices.Concat(c.via, []string{binary}, args)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = c.env
 	return cmd
 }

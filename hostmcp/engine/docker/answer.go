@@ -67,7 +67,7 @@ func (c *call) endpoint(ctx context.Context, f *found) (*engine.Endpoint, error)
 	port := f.spec().apiPort()
 	if c.isTunnelled(f) {
 		e.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			s, err := c.dialInside(ctx, port)
+			s, err := c.dialInside(ctx, f.id, port) // not another one that takes the name
 			if err != nil { // a nil *stream is not a nil net.Conn
 				return nil, err
 			}

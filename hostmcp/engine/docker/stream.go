@@ -23,12 +23,12 @@ type stream struct {
 	left   uint32 // bytes of the current frame that are not read yet
 }
 
-// dialInside connects to a port of the container's loopback address. Its errors are of
-// type [api.Error].
-func (c *call) dialInside(ctx context.Context, port int) (*stream, error) {
+// dialInside connects to a port of the loopback address of a container, which is named by
+// its name or id. Its errors are of type [api.Error].
+func (c *call) dialInside(ctx context.Context, container string, port int) (*stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.limits.request)
 	defer cancel()
-	made, err := c.docker.ExecCreate(ctx, c.cfg.Name, client.ExecCreateOptions{
+	made, err := c.docker.ExecCreate(ctx, container, client.ExecCreateOptions{
 		User: noOne, AttachStdin: true, AttachStdout: true,
 		// An end that has said all it has to say may wait 10 s for the other one.
 		Cmd: []string{"socat", "-t", "10", "-", "TCP:127.0.0.1:" + strconv.Itoa(port) + ",nodelay"},

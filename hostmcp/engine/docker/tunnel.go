@@ -79,7 +79,9 @@ func (c *call) tunnelFrom(first int) *tunnel {
 	if c.tunnel != nil { // the container was made again with other ports
 		c.tunnel.close()
 	}
-	t := &tunnel{first: first, dial: c.dialInside, log: c.log}
+	t := &tunnel{first: first, log: c.log, dial: func(ctx context.Context, port int) (*stream, error) {
+		return c.dialInside(ctx, c.cfg.Name, port)
+	}}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.cancel = cancel
 	listeners := t.listen()

@@ -229,7 +229,7 @@ func TestStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := c.dialInside(t.Context(), 5)
+	conn, err := c.dialInside(t.Context(), "c", 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestStream(t *testing.T) {
 		t.Errorf("%d bytes of %d came back, %v", len(got), len(sent), err)
 	}
 	// A port that nobody listens on is an end without bytes.
-	dead, err := c.dialInside(t.Context(), 1)
+	dead, err := c.dialInside(t.Context(), "c", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
