@@ -28,6 +28,7 @@ type rule struct {
 var rules = []rule{
 	{"api", "", "the wire belongs to neither end"},
 	{"api/client", "api", "the typed client of the wire"},
+	{"transfer", "api", "copies by the same rules at both ends; no wire, no screen"},
 	{"capture/frame", "", "a leaf: whoever handles pixels knows it and nothing below it"},
 	{"capture/jpeg", "", "a leaf: one encoder for screenshots and viewers"},
 	{"capture/screenshot", "capture/frame capture/jpeg capture/screenshot/png", "pixels for output, never X"},
@@ -48,7 +49,7 @@ var rules = []rule{
 	{"session/control", "", "a lease between an agent and people; no input device, no connection"},
 	{"session/clip", "", "a leaf: long text cut for an answer"},
 	{"session/shell", "api display/supervise session/clip", "commands and what they start; no screen, no HTTP"},
-	{"session/files", "api display/supervise session/clip", "files with the rights of the programs' user; no screen, no HTTP"},
+	{"session/files", "api display/supervise session/clip transfer", "files with the rights of the programs' user; no screen, no HTTP"},
 	{"session/apps", "api", "which applications there are; starts nothing"},
 	{"session/browser", "api display/supervise", "one Chromium for each screen and its pages; no X, no HTTP of ours"},
 	{"session", "api capture/frame capture/screenshot capture/settle display display/x11 input session/apps session/browser session/control session/files session/shell", "what an agent does on its screen"},

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 )
@@ -98,37 +96,5 @@ func nearest(path string) string {
 	}
 }
 
-// show returns a name as one line of valid text. One with control characters or broken
-// UTF-8 is written as bash's $'...', which a command can hold as it is.
-func show(name string) string {
-	clean := utf8.ValidString(name)
-	for _, r := range name {
-		clean = clean && unicode.IsPrint(r)
-	}
-	if clean && !strings.HasPrefix(name, "$'") {
-		return name
-	}
-	const hex = "0123456789abcdef"
-	var b strings.Builder
-	b.WriteString("$'")
-	for len(name) > 0 {
-		r, n := utf8.DecodeRuneInString(name)
-		switch {
-		case r == '\'' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case unicode.IsPrint(r) && !(r == utf8.RuneError && n == 1):
-			b.WriteRune(r)
-		default:
-			for i := range n {
-				b.WriteString(`\x` + string(hex[name[i]>>4]) + string(hex[name[i]&15]))
-			}
-		}
-		name = name[n:]
-	}
-	return b.String() + "'"
-}
+// show returns a name as one line of valid text.
+func show(name string) string { return api.ShowName(name) }

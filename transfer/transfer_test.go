@@ -1,0 +1,180 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+)
+
+func ignore(Progress) {}
+
+// pack returns the archive of a file or folder.
+func pack(t testing.TB, path string) []byte {
+	t.Helper()
+	source, err := Open(Host, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	var b bytes.Buffer
+	if err := source.Pack(context.Background(), &b, ignore); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// unpack unpacks an archive as a whole transfer does.
+func unpack(archive io.Reader, path string, o Options) (api.TransferResult, error) {
+	a, err := NewArchive(archive)
+	if err != nil {
+		return api.TransferResult{}, err
+	}
+	target, err := Aim(Computer, path, a.Origin, o)
+	if err != nil {
+		return api.TransferResult{}, err
+	}
+	return target.Unpack(context.Background(), a, ignore)
+}
+
+// send copies a file or folder that must arrive.
+func send(t testing.TB, from, to string, o Options) api.TransferResult {
+	t.Helper()
+	r, err := unpack(bytes.NewReader(pack(t, from)), to, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// refused copies what must be refused with a code.
+func refused(t testing.TB, code api.Code, from, to string, o Options) *api.Error {
+	t.Helper()
+	before := listing(t, filepath.Dir(to))
+	_, err := unpack(bytes.NewReader(pack(t, from)), to, o)
+	e := api.AsError(err)
+	if err == nil || e.Code != code || e.Fix == "" {
+		t.Fatalf("%s to %s: %v (%s), want code %s", from, to, err, e.Code, code)
+	}
+	if after := listing(t, filepath.Dir(to)); after != before {
+		t.Errorf("a refusal changed\n%s\nto\n%s", before, after)
+	}
+	return e
+}
+
+// tree makes files under a folder: a name that ends in / is a folder, a content that
+// begins with "-> " a link, with "#!" an executable.
+func tree(t testing.TB, dir string, files map[string]string) string {
+	t.Helper()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		to, link := strings.CutPrefix(content, "-> ")
+		switch {
+		case strings.HasSuffix(name, "/"):
+			err = os.MkdirAll(path, 0o755)
+		case link:
+			err = os.Symlink(to, path)
+		case strings.HasPrefix(content, "#!"):
+			err = os.WriteFile(path, []byte(content), 0o755)
+		default:
+			err = os.WriteFile(path, []byte(content), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// listing describes everything below a folder, a line each. Where there is none it is
+// empty.
+func listing(t testing.TB, dir string) string {
+	t.Helper()
+	var lines []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if path == dir {
+				return fs.SkipAll
+			}
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		line := fmt.Sprintf("%q %v", filepath.ToSlash(rel), info.Mode())
+		switch {
+		case info.Mode().IsRegular():
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			line += fmt.Sprintf(" %d %x", len(data), sha256.Sum256(data))
+		case info.Mode()&fs.ModeSymlink != 0:
+			to, _ := os.Readlink(path)
+			line += fmt.Sprintf(" -> %q", to)
+		}
+		lines = append(lines, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// random returns bytes that do not compress and that only this seed gives.
+func random(seed, n int) string {
+	b := make([]byte, n)
+	x := uint32(seed)*2654435761 + 1
+	for i := range b {
+		x ^= x << 13
+		x ^= x >> 17
+		x ^= x << 5
+		b[i] = byte(x)
+	}
+	return string(b)
+}
+
+// S0-119, S0-123, S0-124, S0-136: folders keep contents, empty folders, executable bits
+// and links, and the result counts them.
+func TestCopyFolder(t *testing.T) {
+	from := tree(t, filepath.Join(t.TempDir(), "source"), map[string]string{
+		"a.txt": "text", "empty": "", "run.sh": "#!/bin/sh\n", "binary": random(1, 1000),
+		"large": random(2, 3*bufferSize+17), "exact": random(3, bufferSize), "none/": "", "deep/er/est/": "",
+		"deep/er/file": "x", "deep-er": "sorted between deep and deep/", "deep.er": "too",
+	})
+	files, links := 9, 0
+	if runtime.GOOS != "windows" {
+		tree(t, from, map[string]string{
+			"relative": "-> a.txt", "absolute": "-> /etc/hostname", "dangling": "-> nowhere/at all",
+			"loop": "-> loop", "up": "-> ../../..", "to-folder": "-> deep",
+		})
+		links = 6
+	}
+	to := filepath.Join(t.TempDir(), "copy")
+	r := send(t, from, to, Options{})
+	if got, want := listing(t, to), listing(t, from); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	bytes := int64(4 + 10 + 1000 + 3*bufferSize + 17 + bufferSize + 1 + 29 + 3)
+	if r.Path != to || r.Files != files || r.Folders != 5 || r.Links != links || r.Bytes != bytes || len(r.Checksum) != 64 || r.SkippedTotal != 0 {
+		t.Errorf("%+v, want %d bytes", r, bytes)
+	}
+}
