@@ -52,6 +52,7 @@ var rules = []rule{
 	{"session/files", "api display/supervise session/clip transfer", "files with the rights of the programs' user; no screen, no HTTP"},
 	{"session/apps", "api", "which applications there are; starts nothing"},
 	{"session/browser", "api display/supervise", "one Chromium for each screen and its pages; no X, no HTTP of ours"},
+	{"session/guest", "api api/client", "what programs on a screen find of us; no screen, no browser"},
 	{"session", "api capture/frame capture/screenshot capture/settle display display/x11 input session/apps session/browser session/control session/files session/shell", "what an agent does on its screen"},
 	{"session/daemon", "api capture/frame display input rfb session session/control session/shell session/files session/browser viewer", "HTTP routes and the wiring of the computer side"},
 	{"hostmcp", "api api/client hostmcp/engine hostmcp/opener transfer", "the MCP surface"},
