@@ -84,6 +84,19 @@ func commands() []command {
 			prepare:  (*app).logs,
 		},
 		{
+			name: "config", help: "print what an MCP client needs to run this program",
+			operand: operand{name: "client", values: mcpClientNames()},
+			about: []string{
+				"The snippet goes to stdout, and where it belongs to stderr. It names this very binary, so run it where the " +
+					"binary is to stay. COMPUTER_USE_ variables that are set now become settings of the client's server.",
+			},
+			examples: []example{
+				{"computer-use-mcp config claude-code", "the command that adds this server"},
+				{"COMPUTER_USE_ENGINE=local computer-use-mcp config cursor", "with a setting"},
+			},
+			prepare: (*app).config,
+		},
+		{
 			name: "version", help: "print the version",
 			examples: []example{{"computer-use-mcp version", "version, Go release and platform"}},
 			prepare:  (*app).version,
