@@ -180,25 +180,36 @@ func (b *Buffer) copyCells(src []uint32, stride, cx, cy, n int) {
 	}
 }
 
+// colours masks the unused bytes of two pixels. Two at a time take half as long as
+// one: a comparison of 1280x800 0.35 ms instead of 0.66 ms.
+const colours = 0x00ffffff_00ffffff
+
+// pairs returns the pixels of a cell's row, two in each number.
+func pairs(pix []uint32) *[CellSize / 2]uint64 {
+	return (*[CellSize / 2]uint64)(unsafe.Pointer((*[CellSize]uint32)(pix)))
+}
+
 // copyColours fills pix from src and clears the unused bytes.
 func copyColours(pix, src []uint32) {
 	src = src[:len(pix)]
-	for i := range pix {
+	i := 0
+	for ; i+CellSize <= len(pix); i += CellSize {
+		p, s := pairs(pix[i:]), pairs(src[i:])
+		p[0], p[1], p[2], p[3] = s[0]&colours, s[1]&colours, s[2]&colours, s[3]&colours
+	}
+	for ; i < len(pix); i++ {
 		pix[i] = src[i] & 0x00ffffff
 	}
 }
 
 // sameColours reports whether two runs of equal length hold the same colours,
-// whatever stands in src's unused bytes. Two pixels at a time take half as long
-// as one: 0.35 ms instead of 0.66 ms for 1280x800.
+// whatever stands in src's unused bytes.
 func sameColours(pix, src []uint32) bool {
-	const colours = 0x00ffffff_00ffffff
 	src = src[:len(pix)]
 	var diff uint64
 	i := 0
 	for ; i+CellSize <= len(pix); i += CellSize {
-		p := (*[CellSize / 2]uint64)(unsafe.Pointer(&pix[i]))
-		s := (*[CellSize / 2]uint64)(unsafe.Pointer(&src[i]))
+		p, s := pairs(pix[i:]), pairs(src[i:])
 		diff |= (p[0] ^ s[0]) | (p[1] ^ s[1]) | (p[2] ^ s[2]) | (p[3] ^ s[3])
 	}
 	for ; i < len(pix); i++ {

@@ -313,5 +313,24 @@ func BenchmarkPublish(b *testing.B) {
 				buf.Publish(src, size.X, []image.Rectangle{screen})
 			}
 		})
+		b.Run(fmt.Sprintf("scroll/%dx%d", size.X, size.Y), func(b *testing.B) {
+			text := func(scrolled int) []uint32 { // words with white lines and gaps between them
+				pix := make([]uint32, size.X*size.Y)
+				for i := range pix {
+					x, y := i%size.X, i/size.X+scrolled
+					pix[i] = 0xffffff
+					if word := (x/40 + y/20*7) % 4; word != 0 && y%20 < 12 && (x*word+y*y)%7 < 3 {
+						pix[i] = 0x222222
+					}
+				}
+				return pix
+			}
+			pages := [][]uint32{text(0), text(60)}
+			b.ReportAllocs()
+			b.SetBytes(int64(4 * len(src)))
+			for i := 0; b.Loop(); i++ {
+				buf.Publish(pages[i%2], size.X, []image.Rectangle{screen})
+			}
+		})
 	}
 }
