@@ -90,7 +90,15 @@ func (p *Pump) run(ctx context.Context) error {
 		case !dirty:
 			changed, moved = p.src.Changed(), p.moved
 		default:
-			pace.Reset(time.Until(last.Add(interval))) // after a rest: at once
+			wait := time.Until(last.Add(interval))
+			if wait <= 0 { // after a rest: at once
+				if err := p.capture(); err != nil {
+					return err
+				}
+				dirty, last = false, time.Now()
+				continue
+			}
+			pace.Reset(wait)
 			due = pace.C
 		}
 		select {
@@ -104,10 +112,6 @@ func (p *Pump) run(ctx context.Context) error {
 		case <-moved:
 			dirty = true
 		case <-due:
-			if err := p.capture(); err != nil {
-				return err
-			}
-			dirty, last = false, time.Now()
 		case <-p.asked:
 			if err := p.captureAsked(); err != nil {
 				return err
