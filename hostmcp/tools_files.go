@@ -75,6 +75,7 @@ func fileTools() []Tool {
 			},
 			Run: with(searchFiles),
 		},
+		transferTool(),
 	}
 }
 

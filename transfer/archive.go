@@ -156,7 +156,8 @@ func archiveError(err error) error {
 	case errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong), errors.Is(err, tar.ErrWriteTooLong):
 		return errArchive("it is no tar archive that can be read (%v)", err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the archive breaks off: %w", io.ErrUnexpectedEOF)
+		return api.Errorf(api.CodeInternal, "The stream of files broke off before its end.").
+			WithFix("What packs the files has died. Look at what has arrived, then copy again with overwrite.").WithRetry()
 	}
 	return err
 }

@@ -221,6 +221,8 @@ func (c *Client) client() *http.Client {
 			Transport: &http.Transport{
 				DialContext:     dial,
 				IdleConnTimeout: time.Minute,
+				// An archive is sent when the computer says that it will take it.
+				ExpectContinueTimeout: api.TransferStall,
 				// Screenshots are compressed already, and a proxy has no business here.
 				DisableCompression: true,
 			},

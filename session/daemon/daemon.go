@@ -122,18 +122,24 @@ func (d *Daemon) serve(route route, w http.ResponseWriter, r *http.Request) {
 	}
 	result, err := route.handle(d, c)
 	if err != nil {
-		e := api.AsError(err)
-		if e.Code == api.CodeInternal {
-			d.cfg.Logger.Error("call failed", "route", route.pattern, "error", err)
-		}
-		c.fail(e)
+		c.fail(d.told(route.pattern, err))
 		return
 	}
-	if route.answer == mixed {
+	switch route.answer {
+	case mixed:
 		c.finish(result)
-		return
+	case plain:
+		writeJSON(w, http.StatusOK, result)
 	}
-	writeJSON(w, http.StatusOK, result)
+}
+
+// told returns the error that a caller is told. What is our fault is logged.
+func (d *Daemon) told(route string, err error) *api.Error {
+	e := api.AsError(err)
+	if e.Code == api.CodeInternal {
+		d.cfg.Logger.Error("call failed", "route", route, "error", err)
+	}
+	return e
 }
 
 // checkOrigin refuses what a web page may have sent: a request under a name other than

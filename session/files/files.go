@@ -6,6 +6,9 @@
 // agent has planted leads no further than the agent's own programs get, and /proc/self
 // is the child. See docs/adr/0005-files-in-a-child.md.
 //
+// Copies between host and computer run in such children too, see [Runner.Put] and
+// [Runner.Get].
+//
 // Errors that leave this package are an [api.Error].
 package files
 
@@ -115,24 +118,35 @@ func (r Runner) Call(ctx context.Context, act, dir string, args interface{ Check
 
 // run starts a child and returns what it writes.
 func (r Runner) run(ctx context.Context, stdin []byte) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, r.Command[0], r.Command[1:]...)
-	cmd.Env = append([]string{}, r.Env...) // not nil: nil would inherit
-	cmd.Dir = "/"
+	cmd := r.child(ctx)
 	cmd.Stdin = bytes.NewReader(stdin)
 	out, words := &capped{most: maxAnswer}, &capped{most: maxWords}
 	cmd.Stdout, cmd.Stderr = out, words
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	err := withWords(cmd.Run(), words)
+	return out.Bytes(), err
+}
+
+// child returns the command that starts a child.
+func (r Runner) child(ctx context.Context) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, r.Command[0], r.Command[1:]...)
+	cmd.Env = append([]string{}, r.Env...) // not nil: nil would inherit
+	cmd.Dir = "/"
 	// A group of its own: a search starts another program.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if u := r.User; u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID}
 	}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
+	return cmd
+}
+
+// withWords adds a child's last words to an error.
+func withWords(err error, words *capped) error {
 	if err != nil && words.Len() > 0 {
-		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(words.String()))
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(words.String()))
 	}
-	return out.Bytes(), err
+	return err
 }
 
 // capped is a buffer that takes no more than most bytes.
@@ -185,8 +199,15 @@ type picture struct {
 // and writes the answer to stdout. An error means that nobody is there to tell.
 func Serve(stdin io.Reader, stdout io.Writer) error {
 	var r request
-	if err := json.NewDecoder(stdin).Decode(&r); err != nil {
+	dec := json.NewDecoder(stdin)
+	if err := dec.Decode(&r); err != nil {
 		return fmt.Errorf("read the request: %w", err)
+	}
+	switch r.Act {
+	case put:
+		return servePut(r, io.MultiReader(dec.Buffered(), stdin), stdout)
+	case get:
+		return serveGet(r, stdout)
 	}
 	do := acts[r.Act]
 	if do == nil {
