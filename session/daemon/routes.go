@@ -22,6 +22,7 @@ type answer int
 const (
 	plain answer = iota
 	mixed
+	itself // the handler has answered, unless it returns an error
 )
 
 type route struct {
@@ -55,6 +56,8 @@ var routes = []route{
 	{api.RouteWriteFile, token, plain, on((*session.Session).WriteFile)},
 	{api.RouteEditFile, token, plain, on((*session.Session).EditFile)},
 	{api.RouteSearchFiles, token, plain, on((*session.Session).SearchFiles)},
+	{api.RoutePutArchive, token, itself, (*Daemon).putArchive},
+	{api.RouteGetArchive, token, itself, (*Daemon).getArchive},
 	{api.RouteClipboard, token, plain, on((*session.Session).Clipboard)},
 	{api.RouteShutdown, token, plain, (*Daemon).shutdown},
 	{"/", token, plain, (*Daemon).unknown},
