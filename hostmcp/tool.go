@@ -81,7 +81,7 @@ func (t Tool) AllFields() []Field {
 
 // Tools returns the table of tools.
 func Tools() []Tool {
-	return slices.Concat(sessionTools(), screenTools(), waitTools(), shellTools(), fileTools())
+	return slices.Concat(sessionTools(), screenTools(), waitTools(), shellTools(), fileTools(), appTools(), pageTools())
 }
 
 // checkSession refuses what cannot be a session id before anything is called.

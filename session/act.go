@@ -117,7 +117,7 @@ func (b *batch) step(ctx context.Context, i int, holder Holder) error {
 		}
 	}
 	b.desktop.acts(p.Kind)
-	base := settle.Look(screen.Frame(), b.session.tracker, nil)
+	base := settle.Look(screen.Frame(), b.session.tracker, b.desktop.busy)
 	if err := b.session.perform(ctx, b.desktop, holder, p); err != nil {
 		return err
 	}

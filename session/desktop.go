@@ -43,7 +43,10 @@ type Desktop struct {
 
 func newDesktop(t *Table, s *Session, screen Screen) *Desktop {
 	d := &Desktop{Screen: screen, Title: s.title, Started: s.startedAt, table: t, session: s, done: make(chan struct{})}
-	d.children = children{t.cfg.Shells.Scope(desktopVariable, api.NewID())}
+	d.children = children{Scope: t.cfg.Shells.Scope(desktopVariable, api.NewID())}
+	if t.cfg.Browsers != nil {
+		d.browser = t.cfg.Browsers.On(d.forBrowser())
+	}
 	d.Control = control.New(control.Hooks{Release: d.releaseInput, Changed: t.Changed})
 	return d
 }
@@ -153,6 +156,11 @@ func (d *Desktop) close() {
 	// Whoever asked for the end may be gone already; the screen is closed all the same.
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
+	if d.browser != nil {
+		if err := d.browser.Close(ctx); err != nil {
+			t.cfg.Logger.Error("close browser", "screen", d.Screen.Number(), "error", err)
+		}
+	}
 	if left := d.children.End(stopGrace); left > 0 {
 		t.cfg.Logger.Error("programs of a screen cannot be ended", "screen", d.Screen.Number(), "count", left)
 	}

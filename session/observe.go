@@ -102,6 +102,9 @@ func (s *Session) look(ctx context.Context, d *Desktop, w wish) (o api.Observati
 	o.Human = d.human()
 	o.Settle = s.settleState()
 	o.Notes = d.Screen.TakeNotes()
+	if d.browser != nil {
+		o.Notes = append(o.Notes, d.browser.TakeNotes()...)
+	}
 	return o, images, nil
 }
 

@@ -18,6 +18,8 @@ type Browser interface {
 	// Open opens an address in a new tab and brings it to the front, and starts Chromium
 	// if none runs. With an empty address it raises Chromium's window.
 	Open(ctx context.Context, address string) error
+	// Page returns what can be read in the tab in front, no more than most bytes.
+	Page(ctx context.Context, most int) (api.PageText, error)
 	// Busy reports whether the page in front is loading.
 	Busy() bool
 	// DevTools returns the address, for programs of this screen, of Chromium's DevTools.
@@ -152,9 +154,13 @@ func noApplication(id files.Identity) error {
 // browse opens an address in the screen's browser; with an empty one it raises that.
 func (d *Desktop) browse(ctx context.Context, address string) error {
 	if d.browser == nil {
-		return api.Errorf(api.CodeUnsupported, "This computer has no browser.").WithFix("Use shell, for example with curl.")
+		return noBrowser()
 	}
 	return d.browser.Open(ctx, address)
+}
+
+func noBrowser() error {
+	return api.Errorf(api.CodeUnsupported, "This computer has no browser.").WithFix("Use shell, for example with curl.")
 }
 
 // busy reports whether the page in front of the screen's browser is loading.

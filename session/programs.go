@@ -18,6 +18,8 @@ import (
 type Programs struct {
 	Home string              // their folder, and what ~ stands for
 	User *display.Credential // nil is the user of this process
+	// Daemon is the path of the daemon's binary, which programs can run for some purposes.
+	Daemon string
 }
 
 // desktopVariable marks what was started on a desktop, see [shell.Scope].
@@ -32,11 +34,14 @@ const (
 // started.
 type children struct {
 	*shell.Scope
+
+	starting sync.Mutex // one at a time enters the scope
 }
 
 // program is one running application.
 type program struct {
 	name   string
+	pid    int
 	done   chan struct{}
 	state  string // how it ended, once done is closed
 	failed bool   // it ended with another status than 0
@@ -44,12 +49,13 @@ type program struct {
 }
 
 // start starts an application on a screen. It runs in a process group of its own and is
-// reaped.
-func (c *children) start(how Programs, screen Screen, argv []string) (*program, error) {
+// reaped. files are its descriptors 3 and up.
+func (c *children) start(how Programs, screen Screen, argv []string, files ...*os.File) (*program, error) {
 	run := &program{name: filepath.Base(argv[0]), done: make(chan struct{})}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(slices.Clip(screen.Env()), c.Environ()...)
 	cmd.Dir = how.Home
+	cmd.ExtraFiles = files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if u := how.User; u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID}
@@ -61,14 +67,17 @@ func (c *children) start(how Programs, screen Screen, argv []string) (*program, 
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = w, w
+	c.starting.Lock()
 	entered := c.Enter(cmd.SysProcAttr)
 	err = cmd.Start()
 	entered()
+	c.starting.Unlock()
 	w.Close()
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
+	run.pid = cmd.Process.Pid
 	read := make(chan struct{})
 	go func() {
 		defer close(read)

@@ -29,7 +29,7 @@ func TestProgramsEndWithTheDesktop(t *testing.T) {
 	if err := syscall.Mkfifo(ready, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &children{shell.New(shell.Config{}).Scope(desktopVariable, api.NewID())}
+	p := &children{Scope: shell.New(shell.Config{}).Scope(desktopVariable, api.NewID())}
 	// The program ends at once and leaves one behind, in a session of its own, that does
 	// not heed SIGTERM.
 	startScript(t, p, `setsid sh -c 'trap "" TERM; echo up >`+ready+`; while :; do sleep 60; done' &`)
@@ -45,7 +45,7 @@ func TestProgramsEndWithTheDesktop(t *testing.T) {
 }
 
 func TestProgramKeepsItsLastWords(t *testing.T) {
-	p := &children{shell.New(shell.Config{}).Scope(desktopVariable, api.NewID())}
+	p := &children{Scope: shell.New(shell.Config{}).Scope(desktopVariable, api.NewID())}
 	run := startScript(t, p, `i=0; while [ $i -lt 1000 ]; do echo line $i; i=$((i+1)); done; echo "cannot open display" >&2; exit 3`)
 	<-run.done
 	if !run.failed || run.state != "exit status 3" || !strings.HasSuffix(run.output.String(), "cannot open display") || len(run.output.String()) > keptOutput {
@@ -103,7 +103,7 @@ func TestFocusStarts(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	programs := s.desktop.children
+	programs := &s.desktop.children
 	table.End(s.ID())
 	if n := programs.Count(); n > 0 {
 		t.Errorf("%d programs are running after the end", n)

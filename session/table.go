@@ -12,6 +12,7 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/capture/settle"
+	"github.com/falleng0d/computer-use-mcp/session/browser"
 	"github.com/falleng0d/computer-use-mcp/session/files"
 	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
@@ -26,6 +27,8 @@ type Config struct {
 	Open func(ctx context.Context, width, height int) (Screen, error)
 	// Programs starts applications on screens.
 	Programs Programs
+	// Browsers is nil where there are none.
+	Browsers *browser.Browsers
 	// Shells runs commands, Files reads and writes files. Both run as the user of the
 	// programs.
 	Shells *shell.Shells
@@ -186,7 +189,7 @@ func (t *Table) endSession(s *Session, why string) {
 	t.cfg.Logger.Info("session ended", "session", s.id, "title", s.title, "why", why)
 
 	var commands sync.WaitGroup
-	commands.Go(s.work.shell.End)
+	commands.Go(s.endCommands)
 	defer commands.Wait()
 	leave, _ := s.turns.enter(context.Background())
 	defer leave()

@@ -67,6 +67,8 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (o daemo
 	flags.StringVar(&o.Listen, "listen", "127.0.0.1:7070", "`address` of the API")
 	flags.StringVar(&o.ViewerListen, "viewer-listen", "", "`address` of the viewer page")
 	flags.IntVar(&o.PortBase, "port-base", 0, "`port` of the viewer page on the host; screen n has this plus n")
+	flags.IntVar(&o.DevToolsBase, "devtools-base", 0, "loopback `port` of the browsers' DevTools, which screen n has plus n; 0 for free ports")
+	flags.BoolVar(&o.BrowserSandbox, "browser-sandbox", false, "have browsers use a sandbox of their own, where there is none around them")
 	flags.StringVar(&o.TokenFile, "token-file", "", "`file` with the API's bearer token")
 	flags.StringVar(&o.Network, "network", cmp.Or(getenv("COMPUTER_USE_NETWORK"), "internet"), "what the computer reaches: internet or offline")
 	flags.StringVar(&o.Sandbox, "sandbox", getenv("COMPUTER_USE_SANDBOX"), "what isolates the computer, in a few `words`")
@@ -98,6 +100,9 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (o daemo
 	const most = 65535 - 16
 	if o.PortBase < 0 || o.PortBase > most {
 		return o, level, fmt.Errorf("--port-base %d is outside 0 to %d", o.PortBase, most)
+	}
+	if o.DevToolsBase < 0 || o.DevToolsBase > most {
+		return o, level, fmt.Errorf("--devtools-base %d is outside 0 to %d", o.DevToolsBase, most)
 	}
 	if o.ServerUser, err = credential("server", serverUID, serverGID); err != nil {
 		return o, level, err

@@ -59,6 +59,11 @@ var routes = []route{
 	{api.RoutePutArchive, token, itself, (*Daemon).putArchive},
 	{api.RouteGetArchive, token, itself, (*Daemon).getArchive},
 	{api.RouteClipboard, token, plain, on((*session.Session).Clipboard)},
+	{api.RouteOpenPath, token, mixed, (*Daemon).openPath},
+	{api.RouteLaunchApp, token, mixed, (*Daemon).launchApp},
+	{api.RoutePageText, token, plain, on((*session.Session).PageText)},
+	{api.RouteStartDevTools, token, plain, on((*session.Session).StartDevTools)},
+	{api.RouteStopDevTools, token, plain, on((*session.Session).StopDevTools)},
 	{api.RouteShutdown, token, plain, (*Daemon).shutdown},
 	{"/", token, plain, (*Daemon).unknown},
 }

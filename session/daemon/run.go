@@ -40,9 +40,15 @@ type Options struct {
 	TokenFile    string
 	// NativeViewers is control when empty.
 	NativeViewers NativeViewers
-	Network       string // internet or offline
-	Sandbox       string // what isolates the computer, in a few words
-	Version       string
+	// DevToolsBase plus a screen's number is the loopback port of its browser's DevTools; 0
+	// is a free port, where the network is shared with other programs than the computer's.
+	DevToolsBase int
+	// BrowserSandbox has the browsers use a sandbox of their own, where there is none around
+	// them.
+	BrowserSandbox bool
+	Network        string // internet or offline
+	Sandbox        string // what isolates the computer, in a few words
+	Version        string
 
 	// ServerUser runs the X servers, ProgramUser everything that an agent can reach.
 	// nil is the user of this process.
@@ -86,9 +92,11 @@ func Run(ctx context.Context, o Options) error {
 		Cgroups: true, Logger: o.Logger,
 	})
 	defer shells.Close()
+	browsers := browsersOf(o)
 	table = session.NewTable(session.Config{
 		Open:     openOn(screens),
 		Programs: session.Programs{Home: o.HomeDir, User: o.ProgramUser},
+		Browsers: browsers,
 		Shells:   shells,
 		Files:    filesOf(o),
 		Logger:   o.Logger,
@@ -97,7 +105,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("listen for the API: %v", err)
 	}
-	services := []func(context.Context) error{table.Run}
+	services := []func(context.Context) error{table.Run, browsers.Run}
 	var show func(screen int) bool
 	if o.ViewerListen != "" {
 		people, page, err := newViewers(table, o.Logger).listen(o, identity)

@@ -109,6 +109,9 @@ func (e *Engine) command(computerd string) (*exec.Cmd, error) {
 	if may := e.cfg.NativeViewers; may != "" {
 		daemon = append(daemon, "--native-viewers", may)
 	}
+	if e.cfg.Unsafe && os.Getuid() != 0 { // as root Chromium cannot use its own
+		daemon = append(daemon, "--browser-sandbox")
+	}
 	if os.Getuid() == 0 && !e.cfg.Unsafe {
 		daemon = append(daemon,
 			"--program-uid", strconv.Itoa(ProgramUID), "--program-gid", strconv.Itoa(ProgramUID),
