@@ -126,7 +126,11 @@ func (s *Server) closeEngine() {
 func (s *Server) protocol() *mcp.Server {
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "computer-use-mcp", Title: "Computer use", Version: s.cfg.Version},
-		&mcp.ServerOptions{Instructions: instructions, Logger: s.log, Capabilities: &mcp.ServerCapabilities{}},
+		&mcp.ServerOptions{
+			Instructions: instructions, Logger: s.log,
+			// The SDK answers prompts/list, with none, and whoever answers has to say so.
+			Capabilities: &mcp.ServerCapabilities{Prompts: &mcp.PromptCapabilities{}},
+		},
 	)
 	allowed, err := s.allowedTools()
 	if err != nil {
