@@ -279,6 +279,40 @@ func TestTheAgentAsksForAPerson(t *testing.T) {
 	}
 }
 
+// Issue 5, item 5: a browser notification is raised when the person allows them and looks
+// elsewhere, once for each request, and leads to the screen.
+func TestANotificationWhenTheAgentAsks(t *testing.T) {
+	c := newRFBComputer(Session{ID: "a", Title: "task", Screen: 3})
+	s := serve(t, c)
+	b := startBrowser(t)
+	b.Permit("http://"+s.addr, "notifications", "prompt")
+	b.visit(s, "/#key="+testKey)
+	b.Until("!document.querySelector('#notify').hidden")
+	b.Permit("http://"+s.addr, "notifications", "granted")
+	b.Click("#notify")
+	b.Until("document.querySelector('#notify').hidden && Notification.permission === 'granted'")
+
+	b.Run(`window.raised = [];
+		window.Notification = class extends Notification {
+			constructor(...args) { super(...args); raised.push(this); }
+		}`)
+	ask := func(reason string) {
+		c.edit(3, func(s *Session) { s.Request = &Request{Reason: reason, At: time.Now()} })
+		b.Until(fmt.Sprintf("document.querySelector('.card[data-needs]')?.innerText.includes(%q)", reason))
+	}
+	ask("while the person looks at the page")
+	b.Run("document.hasFocus = () => false")
+	ask("A code from your phone")
+	c.edit(3, func(s *Session) { s.Viewers = 1 }) // the same request again
+	b.Until("document.querySelector('.card').innerText.includes('1 viewer')")
+	got := browsertest.Eval[string](b.Tab, "raised.map((n) => `${n.title} | ${n.body}`).join()")
+	if want := "An agent needs you | task: A code from your phone"; got != want {
+		t.Errorf("raised %q, want %q", got, want)
+	}
+	b.Run("raised[0].dispatchEvent(new Event('click'))")
+	b.entered()
+}
+
 func TestTheEndOfASession(t *testing.T) {
 	c := newRFBComputer(Session{ID: "a", Title: "task", Screen: 3})
 	s := serve(t, c)
