@@ -46,6 +46,8 @@ const (
 	settingVNCViewer   = "COMPUTER_USE_VNC_VIEWER"
 	settingShell       = "COMPUTER_USE_SHELL_TIMEOUT"
 	settingShellMax    = "COMPUTER_USE_SHELL_TIMEOUT_MAX"
+
+	settingDevToolsIdle = "COMPUTER_USE_DEVTOOLS_IDLE"
 )
 
 // SettingTable holds every setting, in the order of the documentation.
@@ -142,6 +144,11 @@ var SettingTable = []Setting{
 		check: positiveDuration,
 	},
 	{
+		Name: settingDevToolsIdle, Default: "10m", Form: durationForm + ", above 0",
+		Doc:   "Chrome DevTools without a call for this long ends itself. Read when start_chrome_devtools runs.",
+		check: positiveDuration,
+	},
+	{
 		Name: settingTools, Default: "all", Form: "all, or names of tools separated by commas",
 		Doc:   "The tools that agents may use. start_computer and end_session always work.",
 		check: func(string) error { return nil }, // Server.allowedTools knows the names
@@ -181,6 +188,15 @@ func (s *Settings) Get(name string) (string, error) {
 		return "", badSetting(setting, value)
 	}
 	return value, nil
+}
+
+// duration returns the value of a setting that is one.
+func (s *Settings) duration(name string) (time.Duration, error) {
+	value, err := s.Get(name)
+	if err != nil {
+		return 0, err
+	}
+	return parseDuration(value)
 }
 
 func badSetting(s Setting, value string) *api.Error {

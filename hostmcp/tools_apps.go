@@ -2,6 +2,8 @@ package hostmcp
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 )
@@ -32,6 +34,23 @@ func appTools() []Tool {
 			},
 			Run: with(launchApp),
 		},
+		{
+			Name: "start_chrome_devtools", Title: "Start Chrome DevTools",
+			Description: "Attach chrome-devtools-mcp to the Chromium of this session's screen, starting the browser when none runs. Its tools are then called through shell " +
+				"with mcpc; the answer says how. Use it for what a picture does not show: the accessibility tree, scripts, the console, network requests. " +
+				"It takes several seconds, and some 330 MB while it runs; it ends by itself when it is not used, and the next call starts it again.",
+			OpenWorld:  true,
+			Idempotent: true,
+			Ordered:    true,
+			Run:        startDevTools,
+		},
+		{
+			Name: "stop_chrome_devtools", Title: "Stop Chrome DevTools",
+			Description: "End what start_chrome_devtools has started, at once. The browser and its pages stay.",
+			Idempotent:  true,
+			Ordered:     true,
+			Run:         stopDevTools,
+		},
 	}
 }
 
@@ -55,4 +74,41 @@ func launchApp(ctx context.Context, c *Call, args api.LaunchAppRequest) (*Reply,
 		return nil, err
 	}
 	return &Reply{Text: observationText(result), Structured: result, Images: images}, nil
+}
+
+func startDevTools(ctx context.Context, c *Call) (*Reply, error) {
+	idle, err := c.server.settings.duration(settingDevToolsIdle)
+	if err != nil {
+		return nil, err
+	}
+	c.Progress("Starting Chrome DevTools.")
+	result, err := c.Computer.StartDevTools(ctx, c.Session, api.StartDevToolsRequest{IdleMS: idle.Milliseconds()})
+	if err != nil {
+		return nil, err
+	}
+	mcpc, _, _ := strings.Cut(result.Command, " tools-call")
+	return &Reply{
+		Text: fmt.Sprintf("chrome-devtools-mcp is attached to the Chromium of this session's screen. Call its tools through shell:\n"+
+			"%[1]s\n"+
+			"Begin with %[2]s tools-call list_pages; every other tool needs a pageId from it:\n"+
+			"%[2]s tools-call take_snapshot '{\"pageId\":1}'\n"+
+			"Among the tools are list_pages, take_snapshot, navigate_page, evaluate_script, list_console_messages, list_network_requests and take_screenshot; "+
+			"%[2]s tools-list names all, %[2]s tools-get <tool> its arguments. "+
+			"The exit status is 0 also when a tool failed: read what it says. A call takes about a second. "+
+			"After %[3]v without a call it ends itself and frees its memory; the next call starts it again, and the pages stay. "+
+			"stop_chrome_devtools ends it at once.", result.Command, mcpc, idle),
+		Structured: result,
+	}, nil
+}
+
+func stopDevTools(ctx context.Context, c *Call) (*Reply, error) {
+	result, err := c.Computer.StopDevTools(ctx, c.Session)
+	if err != nil {
+		return nil, err
+	}
+	text := "Chrome DevTools has ended. The browser and its pages are still there."
+	if !result.Stopped {
+		text = "Chrome DevTools was not running."
+	}
+	return &Reply{Text: text, Structured: result}, nil
 }

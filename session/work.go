@@ -8,6 +8,7 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/display/x11"
+	"github.com/falleng0d/computer-use-mcp/session/devtools"
 	"github.com/falleng0d/computer-use-mcp/session/files"
 	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
@@ -18,8 +19,9 @@ type workspace struct {
 	shell *shell.Shell
 	edits queue // writes and edits of files, so that two edits of one file both count
 
-	mu  sync.Mutex
-	cwd string // guarded by mu; absolute
+	mu       sync.Mutex
+	cwd      string            // guarded by mu; absolute
+	devtools *devtools.Session // guarded by mu; nil when none was started
 }
 
 func newWorkspace(cfg Config, session string) *workspace {
