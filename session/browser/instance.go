@@ -19,6 +19,8 @@ type instance struct {
 	work    sync.WaitGroup // goroutines of it
 	ended   chan struct{}  // closed when the process has ended and the profile is saved
 
+	first *page // its first tab until something was opened in it; of who has the turn
+
 	mu    sync.Mutex
 	pages map[string]*page // guarded by mu; by session
 	news  chan struct{}    // guarded by mu; closed and replaced when a page is ready or gone
@@ -120,7 +122,8 @@ func extensionsWanted() bool {
 	return err == nil
 }
 
-// prepare waits until Chromium answers, gives it the cookies and has it tell of pages.
+// prepare waits until Chromium answers, gives it the logins and opens its first tab, which
+// is empty.
 func (i *instance) prepare(ctx context.Context) error {
 	if err := i.conn.call(ctx, "", "Browser.getVersion", nil, nil); err != nil {
 		return err
@@ -128,10 +131,15 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := i.watchPages(ctx); err != nil {
 		return err
 	}
-	if err := i.browser.all.storage.restore(ctx, i); err != nil {
+	all := i.browser.all
+	if err := all.join(ctx, i); err != nil {
 		return err
 	}
-	return i.browser.all.join(ctx, i)
+	var err error
+	if i.first, err = i.newPage(ctx, false); err != nil {
+		return err
+	}
+	return all.storage.restore(ctx, i)
 }
 
 // wait is the instance's goroutine, from the start of the process to the last file.

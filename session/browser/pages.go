@@ -219,14 +219,18 @@ func (i *instance) busy(now time.Time) bool {
 func (i *instance) open(ctx context.Context, url string) error {
 	i.mu.Lock()
 	p := i.active()
+	if url != "" && (p == nil || p != i.first || p.url != blank) {
+		p = nil
+	}
 	i.mu.Unlock()
-	if p == nil || url != "" {
+	if p == nil {
 		var err error
 		if p, err = i.newPage(ctx, false); err != nil {
 			return err
 		}
 	}
 	if url != "" {
+		i.first = nil
 		if err := i.navigate(ctx, p, url); err != nil {
 			return err
 		}
@@ -249,11 +253,14 @@ func (i *instance) navigate(ctx context.Context, p *page, url string) error {
 	return err
 }
 
-// newPage opens a tab, in the browser's window or in none, and returns it when it can be
-// used.
-func (i *instance) newPage(ctx context.Context, hidden bool) (*page, error) {
+// blank is the address of a page without anything.
+const blank = "about:blank"
+
+// newPage opens an empty tab, in front of the others unless it is to stay in the
+// background, and returns it when it can be used.
+func (i *instance) newPage(ctx context.Context, background bool) (*page, error) {
 	var created struct{ TargetID string }
-	if err := i.conn.call(ctx, "", "Target.createTarget", map[string]any{"url": "about:blank", "hidden": hidden}, &created); err != nil {
+	if err := i.conn.call(ctx, "", "Target.createTarget", map[string]any{"url": blank, "background": background}, &created); err != nil {
 		return nil, err
 	}
 	for {

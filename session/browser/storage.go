@@ -133,8 +133,8 @@ func originOf(key string) (name string, partitioned bool) {
 }
 
 // restore puts the kept localStorage into a Chromium that has just started. It goes to an
-// empty page of each origin, which comes from here and not from the site, in a tab without
-// a window.
+// empty page of each origin, which comes from here and not from the site, in a tab behind
+// the first.
 func (s *storage) restore(ctx context.Context, i *instance) error {
 	s.mu.Lock()
 	origins := maps.Clone(s.origins)
