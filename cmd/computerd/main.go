@@ -23,9 +23,9 @@ import (
 var version = "dev"
 
 func main() {
-	if daemon.ServesFiles(os.Args[1:]) {
-		if err := daemon.ServeFiles(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintf(os.Stderr, "computerd: %v\n", err)
+	if ok, err := daemon.Help(os.Args[1:], os.Stdin, os.Stdout); ok {
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[1], err)
 			os.Exit(1)
 		}
 		return

@@ -80,11 +80,19 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	calls, err := installBrowse(o, self)
+	if err != nil {
+		return fmt.Errorf("install what programs call: %w", err)
+	}
 	var table *session.Table
 	screens := display.New(display.Config{
 		StateDir:   filepath.Join(o.StateDir, "screens"),
 		ServerUser: o.ServerUser, ProgramUser: o.ProgramUser,
-		Environ: environ(o), Changed: func() { table.Changed() }, Logger: o.Logger,
+		Environ: environ(o), Menu: menu(o), Changed: func() { table.Changed() }, Logger: o.Logger,
 	})
 	defer closeScreens(screens, o.Logger)
 	shells := shell.New(shell.Config{
@@ -95,7 +103,7 @@ func Run(ctx context.Context, o Options) error {
 	browsers := browsersOf(o)
 	table = session.NewTable(session.Config{
 		Open:     openOn(screens),
-		Programs: session.Programs{Home: o.HomeDir, User: o.ProgramUser},
+		Programs: session.Programs{Home: o.HomeDir, User: o.ProgramUser, Daemon: self},
 		Browsers: browsers,
 		Shells:   shells,
 		Files:    filesOf(o),
@@ -106,6 +114,10 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("listen for the API: %v", err)
 	}
 	services := []func(context.Context) error{table.Run, browsers.Run}
+	if calls != nil {
+		defer calls.Close()
+		services = append(services, serveBrowse(calls, table))
+	}
 	var show func(screen int) bool
 	if o.ViewerListen != "" {
 		people, page, err := newViewers(table, o.Logger).listen(o, identity)
@@ -245,6 +257,9 @@ func environ(o Options) []string {
 	}
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		env = append(env, "USER="+u.Username, "LOGNAME="+u.Username)
+	}
+	if folder := browseFolder(o); folder != "" {
+		env = append(env, folder.Environ()...)
 	}
 	return env
 }

@@ -2,22 +2,11 @@ package daemon
 
 import (
 	"context"
-	"io"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/session"
 	"github.com/falleng0d/computer-use-mcp/session/files"
 )
-
-// filesCommand is the argument that makes this program one that ServeFiles.
-const filesCommand = "files"
-
-// ServesFiles reports whether a program was started to serve one call on files, and
-// not as a computer.
-func ServesFiles(args []string) bool { return len(args) == 1 && args[0] == filesCommand }
-
-// ServeFiles does one call on files as the user of this process, see package files.
-func ServeFiles(stdin io.Reader, stdout io.Writer) error { return files.Serve(stdin, stdout) }
 
 // filesOf returns what does calls on files: this program again, as the programs' user.
 func filesOf(o Options) files.Runner {

@@ -1,11 +1,11 @@
-// Package guest is what the programs on a screen find of us: a browser command, and the
+// Package browse is what the programs on a screen find of us: a browser command, and the
 // desktop entry and list of defaults that lead links to it. The command hands the address
 // to the daemon over a socket, and the daemon opens it in the Chromium of the screen that
 // the command was called on.
 //
 // The command shows the place of its screen's X authority file, which the programs of that
 // screen know and nobody else can find out; see docs/adr/0006-what-separates-sessions.md.
-package guest
+package browse
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Names inside a guest folder.
+// Names inside a folder of ours.
 const (
 	browserName = "x-www-browser" // Debian's name for the browser of a desktop
 	entryID     = "computer-use-browser.desktop"

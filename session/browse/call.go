@@ -1,4 +1,4 @@
-package guest
+package browse
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/api/client"
 )
 
-// Command is the argument with which the daemon's binary is the browser command. The guest
+// Command is the argument with which the daemon's binary is the browser command. The
 // folder and what is to be opened follow.
 const Command = "open"
 
@@ -33,7 +33,7 @@ type browseRequest struct {
 }
 
 // Open is the browser command: it opens addresses and files in the browser of the screen
-// that it is called on, or raises that when there are none. args are the guest folder and
+// that it is called on, or raises that when there are none. args are the folder and
 // what to open.
 func Open(args []string, getenv func(string) string) error {
 	if len(args) == 0 {
@@ -87,11 +87,11 @@ func (f Folder) dial(ctx context.Context, _, _ string) (conn net.Conn, err error
 	return conn, err
 }
 
-// Browse opens an address in the browser of the screen with an X authority file.
-type Browse func(ctx context.Context, xauthority, address string) error
+// A Handler opens an address in the browser of the screen with an X authority file.
+type Handler func(ctx context.Context, xauthority, address string) error
 
 // Serve answers the calls that come in on l until ctx ends, and closes it.
-func Serve(ctx context.Context, l net.Listener, browse Browse) error {
+func Serve(ctx context.Context, l net.Listener, browse Handler) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc(routeBrowse, func(w http.ResponseWriter, r *http.Request) {
 		var b browseRequest

@@ -1,4 +1,4 @@
-package guest
+package browse
 
 import (
 	"context"
@@ -31,7 +31,7 @@ type opened struct{ xauthority, address string }
 // long for a socket, and serves it. refuse, when set, is every answer.
 func serve(t *testing.T, refuse error) (Folder, <-chan opened) {
 	t.Helper()
-	folder := Folder(filepath.Join(t.TempDir(), strings.Repeat("long ", 30), `it's a "$HOME" of 100%`, "guest"))
+	folder := Folder(filepath.Join(t.TempDir(), strings.Repeat("long ", 30), `it's a "$HOME" of 100%`, "ours"))
 	if err := folder.Install(os.Args[0]); err != nil {
 		t.Fatal(err)
 	}
