@@ -10,14 +10,15 @@ type bestRect struct {
 	stack   []int
 }
 
-// load notes which cells a rectangle saves.
-func (b *bestRect) load(dirty *grid) {
-	b.area = dirty.area
+// load notes which cells of an area a rectangle saves.
+func (b *bestRect) load(dirty *grid, area image.Rectangle) {
+	b.area = area
+	left := area.Min.X - dirty.area.Min.X
 	w := b.area.Dx() + 1
 	b.sums = append(b.sums[:0], make([]int32, w*(b.area.Dy()+1))...)
 	for y := range b.area.Dy() {
 		sum := int32(0)
-		for x, marked := range dirty.row(b.area.Min.Y + y) {
+		for x, marked := range dirty.row(area.Min.Y + y)[left:][:area.Dx()] {
 			if marked {
 				sum++
 			}

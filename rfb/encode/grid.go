@@ -47,6 +47,24 @@ func (g *grid) count() int {
 	return n
 }
 
+// bounds returns the smallest rectangle of cells that holds every mark.
+func (g *grid) bounds() image.Rectangle {
+	var r image.Rectangle
+	for cy := g.area.Min.Y; cy < g.area.Max.Y; cy++ {
+		row := g.row(cy)
+		first := slices.Index(row, true)
+		if first < 0 {
+			continue
+		}
+		last := len(row) - 1
+		for !row[last] {
+			last--
+		}
+		r = r.Union(image.Rect(first, cy, last+1, cy+1).Add(image.Pt(g.area.Min.X, 0)))
+	}
+	return r
+}
+
 // row returns the marks of row cy, the first of column area.Min.X.
 func (g *grid) row(cy int) []bool {
 	w := g.area.Dx()
@@ -92,19 +110,16 @@ func (g *grid) compare(was, is picture, area image.Rectangle, move image.Point) 
 		for y := cy * cellSize; y < (cy+1)*cellSize; y++ {
 			a := is.row(y, x0*cellSize, x1*cellSize)
 			b := was.row(y-move.Y, x0*cellSize-move.X, x1*cellSize-move.X)
+			if equal(a, b) { // as most rows are when the whole area has moved
+				continue
+			}
 			for i := range marks {
-				if !equalEight((*[8]uint32)(a[i*cellSize:]), (*[8]uint32)(b[i*cellSize:])) {
+				if marks[i] && !equal(a[i*cellSize:][:cellSize], b[i*cellSize:][:cellSize]) {
 					marks[i] = false
 				}
 			}
 		}
 	}
-}
-
-// equalEight compares a row of a cell. The comparison of arrays would be a call.
-func equalEight(a, b *[8]uint32) bool {
-	return (a[0]^b[0])|(a[1]^b[1])|(a[2]^b[2])|(a[3]^b[3])|
-		(a[4]^b[4])|(a[5]^b[5])|(a[6]^b[6])|(a[7]^b[7]) == 0
 }
 
 // clearRight takes away the marks of cells that r touches and that have become

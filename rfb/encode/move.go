@@ -34,7 +34,7 @@ func (m *mover) find(copies []Copy, was, is picture, dirty *grid) []Copy {
 	m.pieces.locate(was, dirty, &m.votes)
 	for range maxMoves {
 		move, n := m.votes.take()
-		if n < minVotes {
+		if n < minVotes || dirty.count() < minMoved {
 			break
 		}
 		copies = m.follow(copies, was, is, dirty, move)
@@ -45,11 +45,11 @@ func (m *mover) find(copies []Copy, was, is picture, dirty *grid) []Copy {
 // follow appends the copies of one move. What is now at a point p was at p less
 // move.
 func (m *mover) follow(copies []Copy, was, is picture, dirty *grid, move image.Point) []Copy {
-	area := dirty.area
+	area := dirty.bounds() // a second move has little left to explain
 	m.match.compare(was, is, area, move)
 	first := len(copies)
 	for range maxCopies {
-		m.best.load(dirty)
+		m.best.load(dirty, area)
 		cells, saved := m.best.find(&m.match)
 		if saved < minSaved {
 			break
@@ -85,21 +85,38 @@ func moved(was, is picture, r image.Rectangle, move image.Point) bool {
 	return true
 }
 
-// stretch moves the edges of r outwards, by less than a cell, while all of r has
-// moved.
+// stretch moves the edges of r, which has moved, outwards by less than a cell while
+// all of it has moved: first to the sides, in one pass over the rows.
 func stretch(was, is picture, r image.Rectangle, move image.Point) image.Rectangle {
-	grow := func(edge *int, by int, strip func() image.Rectangle) {
-		for range cellSize - 1 {
-			*edge += by
-			if s := strip(); !s.In(is.bounds()) || !moved(was, is, s, move) {
-				*edge -= by
-				return
+	came := is.bounds().Intersect(was.bounds().Add(move)) // what came from inside the screen
+	const most = cellSize - 1
+	left, right := min(r.Min.X-came.Min.X, most), min(came.Max.X-r.Max.X, most)
+	for y := r.Min.Y; y < r.Max.Y && left+right > 0; y++ {
+		a := is.row(y, r.Min.X-left, r.Max.X+right)
+		b := was.row(y-move.Y, r.Min.X-left-move.X, r.Max.X+right-move.X)
+		for i := range left {
+			if k := left - 1 - i; a[k] != b[k] {
+				a, b, left = a[k+1:], b[k+1:], i
+				break
+			}
+		}
+		for i := range right {
+			if k := len(a) - right + i; a[k] != b[k] {
+				right = i
+				break
 			}
 		}
 	}
-	grow(&r.Min.X, -1, func() image.Rectangle { return image.Rect(r.Min.X, r.Min.Y, r.Min.X+1, r.Max.Y) })
-	grow(&r.Max.X, 1, func() image.Rectangle { return image.Rect(r.Max.X-1, r.Min.Y, r.Max.X, r.Max.Y) })
-	grow(&r.Min.Y, -1, func() image.Rectangle { return image.Rect(r.Min.X, r.Min.Y, r.Max.X, r.Min.Y+1) })
-	grow(&r.Max.Y, 1, func() image.Rectangle { return image.Rect(r.Min.X, r.Max.Y-1, r.Max.X, r.Max.Y) })
+	r.Min.X, r.Max.X = r.Min.X-left, r.Max.X+right
+	for top := r; r.Min.Y > max(came.Min.Y, top.Min.Y-most); r.Min.Y-- {
+		if !moved(was, is, image.Rect(r.Min.X, r.Min.Y-1, r.Max.X, r.Min.Y), move) {
+			break
+		}
+	}
+	for end := r; r.Max.Y < min(came.Max.Y, end.Max.Y+most); r.Max.Y++ {
+		if !moved(was, is, image.Rect(r.Min.X, r.Max.Y, r.Max.X, r.Max.Y+1), move) {
+			break
+		}
+	}
 	return r
 }

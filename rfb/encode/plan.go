@@ -2,6 +2,7 @@ package encode
 
 import (
 	"image"
+	"unsafe"
 
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
 )
@@ -133,21 +134,14 @@ func (p picture) row(y, x0, x1 int) []uint32 {
 	return p.pix[y*p.width+x0 : y*p.width+x1]
 }
 
-// equal compares runs of pixels of the same length, sixteen at a time.
+// equal compares runs of pixels of the same length. The runtime compares arrays of
+// bytes in blocks as wide as the processor has.
 func equal(a, b []uint32) bool {
-	for len(a) >= 16 && len(b) >= 16 {
-		if *(*[16]uint32)(a) != *(*[16]uint32)(b) {
-			return false
-		}
-		a, b = a[16:], b[16:]
+	if len(a) == 0 {
+		return true
 	}
-	b = b[:len(a)]
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
+	n := 4 * len(a)
+	return string(unsafe.Slice((*byte)(unsafe.Pointer(&a[0])), n)) == string(unsafe.Slice((*byte)(unsafe.Pointer(&b[:len(a)][0])), n))
 }
 
 func equalCell(a, b picture, cx, cy int) bool {
