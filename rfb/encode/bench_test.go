@@ -83,7 +83,7 @@ func benchScreens() map[string]*benchScreen {
 	rng := rand.New(rand.NewPCG(20, 26))
 	g := glyphs(rng)
 	screens := map[string]*benchScreen{}
-	for _, name := range []string{"text", "photo", "scroll", "noise"} {
+	for _, name := range []string{"text", "photo", "scroll", "noise", "strip"} {
 		s := &benchScreen{a: make([]uint32, benchWidth*benchHeight)}
 		for i := range s.a {
 			s.a[i] = 0x305070
@@ -104,6 +104,9 @@ func benchScreens() map[string]*benchScreen {
 				copy(s.b[y*benchWidth+s.area.Min.X:][:s.area.Dx()], s.a[(y+60)*benchWidth+s.area.Min.X:])
 			}
 			drawText(rng, &g, s.b, image.Rect(100, 670, 860, 730))
+		case "strip": // of a photo, uncovered by a window that is dragged
+			s.area = image.Rect(320, 150, 740, 162)
+			drawPhoto(rng, s.b, s.area)
 		case "noise":
 			s.area = image.Rect(320, 150, 960, 510)
 			for y := s.area.Min.Y; y < s.area.Max.Y; y++ {
@@ -140,7 +143,7 @@ func BenchmarkUpdate(b *testing.B) {
 		{"raw", Settings{Format: Native, Encoding: Raw}},
 	}
 	screens := benchScreens()
-	for _, name := range []string{"text", "photo", "scroll", "noise"} {
+	for _, name := range []string{"text", "photo", "scroll", "noise", "strip"} {
 		for _, m := range modes {
 			b.Run(fmt.Sprintf("%s/%s", name, m.name), func(b *testing.B) {
 				s := screens[name]

@@ -161,7 +161,7 @@ func (e *Encoder) effort(unit int, drawn bool) deflate.Effort {
 		return deflate.Effort{Depth: 32}
 	case drawn:
 		return deflate.Effort{Depth: 16}
-	case thorough || e.set.Level > 2:
+	case e.set.Level > 2, thorough && !e.set.Gradient: // the filter leaves hardly any matches
 		return deflate.Effort{Depth: 4}
 	}
 	return deflate.Effort{Depth: 1}
