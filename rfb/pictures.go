@@ -9,15 +9,14 @@ import (
 )
 
 // pictures keeps copies of a screen for its viewers, so that capture goes on while
-// they encode. All viewers share them: the latest one, what it was planned from, and
-// those that somebody is still encoding.
+// they encode. All viewers share them: the latest one, and those that somebody is
+// still encoding.
 type pictures struct {
 	frame *frame.Buffer
 
 	mu      sync.Mutex
 	latest  *picture   // guarded by mu
 	spare   []*picture // guarded by mu; older ones that nobody uses
-	shown   []uint32   // guarded by mu; equal to latest, the planner's own
 	planner encode.Planner
 	stale   frame.CellSet
 
@@ -64,6 +63,16 @@ func (p *picture) block() encode.Block {
 	return encode.Block{Rectangle: p.bounds(), Pix: p.pix, Stride: p.width}
 }
 
+// copyFrom makes rectangles of p, whose size is o's, equal to o.
+func (p *picture) copyFrom(o *picture, rects []image.Rectangle) {
+	for _, r := range rects {
+		for y := r.Min.Y; y < r.Max.Y; y++ {
+			i := y * p.width
+			copy(p.pix[i+r.Min.X:i+r.Max.X], o.pix[i+r.Min.X:])
+		}
+	}
+}
+
 // look is what acquire found.
 type look struct {
 	pic     *picture
@@ -79,17 +88,16 @@ func (p *pictures) acquire(since frame.Stamp, changed *frame.CellSet) look {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var l look
-	var next *picture
 	p.frame.Read(func(v frame.View) {
 		l.now, l.cursor = v.Stamp, v.Cursor
 		now := frame.Stamp{Epoch: v.Stamp.Epoch, Gen: v.Stamp.Gen}
 		has := frame.Stamp{Epoch: since.Epoch, Gen: since.Gen}
 		switch {
 		case p.latest == nil:
-			next = p.next(v)
+			p.advance(v)
 		case p.latest.stamp != now:
 			l.follows = p.latest.stamp == has && has.Epoch == now.Epoch
-			next = p.next(v)
+			p.advance(v)
 		default:
 			l.follows = p.latest.from == has && has.Epoch != 0
 		}
@@ -103,9 +111,6 @@ func (p *pictures) acquire(since frame.Stamp, changed *frame.CellSet) look {
 			v.Changed(has, changed)
 		}
 	})
-	if next != nil {
-		p.advance(next)
-	}
 	p.latest.users++
 	l.pic = p.latest
 	if l.follows {
@@ -114,28 +119,39 @@ func (p *pictures) acquire(since frame.Stamp, changed *frame.CellSet) look {
 	return l
 }
 
-// next returns a picture of v: the latest one brought up to date when nobody uses
-// it, else another. The caller holds mu.
-func (p *pictures) next(v frame.View) *picture {
-	next := p.latest
-	if next == nil || next.users > 0 || next.width != v.Width || next.height != v.Height {
+// advance makes v the latest picture and plans the way to it from the one before.
+// That one itself is brought up to date when nobody uses it, else an equal one. The
+// planner changes it into v as it goes, which takes no longer than to copy v and to
+// plan later, and is one pass over the pixels less. The caller holds mu.
+func (p *pictures) advance(v frame.View) {
+	last := p.latest
+	next := last
+	if last == nil || last.users > 0 || last.width != v.Width || last.height != v.Height {
 		next = p.spareFor(v.Width, v.Height)
 	}
 	from := frame.Stamp{}
-	if p.latest != nil && p.latest.stamp.Epoch == v.Stamp.Epoch {
-		from = p.latest.stamp
+	if last != nil && last.stamp.Epoch == v.Stamp.Epoch {
+		from = last.stamp
 	}
 	v.Changed(from, &next.changed)
-	stale := &next.changed
-	if next.stamp != from {
-		stale = &p.stale
-		v.Changed(next.stamp, stale)
-	}
-	for _, r := range p.planner.Cover(stale) {
-		v.Copy(next.pix[r.Min.Y*v.Width+r.Min.X:], v.Width, r)
+	if from.Epoch == 0 {
+		copy(next.pix, v.Pix)
+		next.plan = encode.Plan{}
+	} else {
+		if next != last {
+			v.Changed(next.stamp, &p.stale)
+			next.copyFrom(last, p.planner.Cover(&p.stale))
+		}
+		plan := p.planner.Plan(next.pix, v.Pix, v.Width, v.Height, &next.changed, p.copying > 0)
+		next.plan.Copies = append(next.plan.Copies[:0], plan.Copies...)
+		next.plan.Rects = append(next.plan.Rects[:0], plan.Rects...)
 	}
 	next.from, next.stamp = from, frame.Stamp{Epoch: v.Stamp.Epoch, Gen: v.Stamp.Gen}
-	return next
+	next.batches = nil
+	p.latest, p.batched = next, 0
+	if last != nil && last != next {
+		p.recycle(last)
+	}
 }
 
 // spareFor returns the newest picture that nobody uses, or a new one without
@@ -148,25 +164,6 @@ func (p *pictures) spareFor(width, height int) *picture {
 	}
 	p.spare = nil // of another size
 	return &picture{width: width, height: height, pix: make([]uint32, width*height)}
-}
-
-// advance plans the way to next, which becomes the latest picture. The caller
-// holds mu.
-func (p *pictures) advance(next *picture) {
-	if next.from.Epoch == 0 {
-		p.shown = append(p.shown[:0], next.pix...)
-		next.plan = encode.Plan{}
-	} else {
-		plan := p.planner.Plan(p.shown, next.pix, next.width, next.height, &next.changed, p.copying > 0)
-		next.plan.Copies = append(next.plan.Copies[:0], plan.Copies...)
-		next.plan.Rects = append(next.plan.Rects[:0], plan.Rects...)
-	}
-	last := p.latest
-	p.latest, p.batched = next, 0
-	next.batches = nil
-	if last != nil && last != next {
-		p.recycle(last)
-	}
 }
 
 // release gives back a picture.
@@ -198,7 +195,7 @@ const maxSpare = 1
 func (p *pictures) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.latest, p.spare, p.shown = nil, nil, nil
+	p.latest, p.spare = nil, nil
 }
 
 // join counts a viewer's settings; leave ends that.

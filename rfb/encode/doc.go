@@ -29,15 +29,16 @@
 // # Whose pixels a plan starts from
 //
 // A plan with copies is right only for a viewer that shows exactly the plan's
-// starting picture. Keep two pictures of a screen, not one for each viewer:
-// "shown", the picture of the last plan, and "next". Under the frame's read lock copy
-// the changed cells to next; Plan then makes shown equal to next again. A viewer
-// whose last Stamp is the Stamp that shown had before the plan follows the plan. Any
-// other viewer is a step behind: it gets [Planner.Cover] of the cells that are
-// newer than its own Stamp, from next, without copies, and is in step afterwards.
-// So a slow viewer costs its own bytes and no memory.
+// starting picture. Keep one picture of a screen, not one for each viewer: "shown",
+// the picture of the last plan. Under the frame's read lock, Plan leads from it to
+// the frame's pixels and makes it equal to them; encode from it then, without the
+// lock. A viewer whose last Stamp is the Stamp that shown had before the plan follows
+// the plan. Any other viewer is a step behind: it gets [Planner.Cover] of the cells
+// that are newer than its own Stamp, without copies, and is in step afterwards. So a
+// slow viewer costs its own bytes and, while it is being sent an older picture, that
+// picture.
 //
-// What a viewer holds of a JPEG rectangle is not what next holds. The connection
+// What a viewer holds of a JPEG rectangle is not what shown holds. The connection
 // keeps the lossy cells in a set: [Batch.Mark] tells which cells a batch made lossy
 // or exact, [Copy.Carry] moves them along with a copy.
 //
