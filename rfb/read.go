@@ -54,7 +54,9 @@ func (c *Conn) handle(msg any) {
 	case enableContinuousUpdates:
 		c.note(func() { c.enableContinuousUpdates(m) })
 	case fenceMessage:
-		c.note(func() { c.fence(m) })
+		if !c.echo(m) {
+			c.note(func() { c.fence(m) })
+		}
 	case setDesktopSize:
 		c.note(func() { c.setDesktopSize(m) })
 	}
@@ -130,6 +132,19 @@ func (c *Conn) enableContinuousUpdates(m enableContinuousUpdates) {
 	if !c.want.continuous && c.want.caps.continuousUpdates {
 		c.want.outbox = append(c.want.outbox, msgEndOfContinuousUpdates)
 	}
+}
+
+// echo takes note of the echo of a fence, if that is all there is to do: the writer
+// waits neither for room on the line nor for this message. There is one for each
+// update, and to have the writer look for nothing costs as much as a small update.
+func (c *Conn) echo(m fenceMessage) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m.flags&fenceRequest != 0 || c.want.syncing != nil || !c.flow.open() {
+		return false
+	}
+	c.flow.answered(m.payload)
+	return true
 }
 
 func (c *Conn) fence(m fenceMessage) {
