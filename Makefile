@@ -9,7 +9,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 FUZZTIME := 30s
 BENCHTIME := 1s
 
-.PHONY: help try assets build test race lint fuzz bench image image-slim e2e-docker clean
+.PHONY: help try assets build test race lint fuzz bench docs image image-slim e2e-docker clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,12 @@ bench: ## run every benchmark for BENCHTIME (1s)
 	scripts/install test
 	$(MAKE) assets
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+docs: assets ## write the pages that are made of the code, and the README's picture
+	go test -count=1 -run Doc ./api ./hostmcp -update
+	mkdir -p bin
+	go test -count=1 -run ThePageOpensByItself ./internal/e2e -artifacts -outputdir $(CURDIR)/bin
+	find bin/_artifacts -name page.png -exec cp {} docs/page.png ';'
 
 image: assets ## build the computer's image as computer-use-mcp:dev (docker build flags: IMAGE_FLAGS)
 	VERSION='$(VERSION)' scripts/docker-image full computer-use-mcp:dev $(IMAGE_FLAGS)

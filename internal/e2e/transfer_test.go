@@ -148,5 +148,4 @@ func TestFileTransfer(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(back, "copy/sparse")); err != nil || info.Sys().(*syscall.Stat_t).Blocks > 2000 {
 		t.Errorf("the holes are filled: %+v, %v", info, err)
 	}
-
 }
