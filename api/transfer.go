@@ -59,10 +59,10 @@ type TransferResult struct {
 	Links      int    `json:"links,omitempty"` // symbolic links
 	Bytes      int64  `json:"bytes"`           // of the files, holes included
 	DurationMS int64  `json:"duration_ms"`
-	// Checksum is the SHA-256 of everything that was in the archive, names and contents,
-	// in hex. Both ends have computed it and it was the same.
+	// Checksum is that of everything in the archive, names and contents: "crc32c:" and
+	// eight hex digits. Both ends have computed it, and it was the same.
 	Checksum string `json:"checksum"`
-	Verified bool   `json:"verified"` // every file was read back and had the digest of what was sent
+	Verified bool   `json:"verified"` // every file was read back and had the SHA-256 of what was sent
 
 	Skipped      []SkippedEntry `json:"skipped"`                 // at most MaxSkipped
 	SkippedTotal int            `json:"skipped_total,omitempty"` // when there were any

@@ -191,8 +191,7 @@ func (j *transferJob) explain(ctx context.Context, err error) error {
 	case j.Direction == fromComputer && isStalled:
 		e.Message += transfer.Host.HowFar(done, "")
 	case j.Direction == fromComputer || done == (transfer.Progress{}):
-	case e.Code == api.CodeTimeout, e.Code == api.CodeCanceled, e.Code == api.CodeComputerStopped,
-		e.Code == api.CodeEngineUnavailable, e.Code == api.CodeSessionEnded, e.Code == api.CodeInternal:
+	case e.Code == api.CodeTimeout, e.Code == api.CodeCanceled, e.Code == api.CodeComputerStopped, e.Code == api.CodeEngineUnavailable:
 		e.Message += fmt.Sprintf(" By then %v had been sent; complete files stay on the computer.", done)
 	}
 	return &e

@@ -3,12 +3,11 @@ package transfer
 import (
 	"archive/tar"
 	"bufio"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
+	"hash/crc32"
 	"io"
 	"slices"
 	"strconv"
@@ -43,17 +42,19 @@ type ending struct {
 	Error    *api.Error `json:"error,omitempty"` // why it stopped before everything was packed
 }
 
-// checksum is the digest of the entries of an archive.
-type checksum struct{ hash.Hash }
+// checksum is that of the entries of an archive, CRC-32C. It finds what memory and
+// networks do to bytes, and costs a tenth of what a SHA-256 does, which would be a
+// third of all work at each end.
+type checksum struct{ hash.Hash32 }
 
-func newChecksum() checksum { return checksum{sha256.New()} }
+func newChecksum() checksum { return checksum{crc32.New(crc32.MakeTable(crc32.Castagnoli))} }
 
 // entry adds a header. The content of a file is written behind it.
 func (c checksum) entry(h *tar.Header) {
 	fmt.Fprintf(c, "%c %q %q %o %d %q\n", h.Typeflag, h.Name, h.Linkname, h.Mode, h.Size, h.PAXRecords[recordExtents])
 }
 
-func (c checksum) String() string { return hex.EncodeToString(c.Sum(nil)) }
+func (c checksum) String() string { return fmt.Sprintf("crc32c:%08x", c.Sum32()) }
 
 // extent is a part of a file that is not a hole, in bytes.
 type extent struct{ at, size int64 }

@@ -57,24 +57,33 @@ func (r Runner) Put(ctx context.Context, dir string, args api.PutArchiveRequest,
 		return result, err
 	}
 	defer c.stop()
+	var done transfer.Progress
+	died := func(err error) error {
+		e := *api.AsError(c.died(ctx, err))
+		if done != (transfer.Progress{}) {
+			e.Message += transfer.Computer.HowFar(done, "")
+		}
+		return &e
+	}
 	limited := &io.LimitedReader{R: c.stdout}
 	for dec := json.NewDecoder(limited); ; {
 		limited.N = maxAnswer
 		var n news
 		if err := dec.Decode(&n); err != nil {
-			return result, c.died(ctx, err)
+			return result, died(err)
 		}
 		switch {
 		case n.Ready:
 			go c.feed(archive)
 		case n.Progress != nil:
-			progress(api.Progress{Message: n.Progress.String(), Done: float64(n.Progress.Bytes)})
+			done = *n.Progress
+			progress(api.Progress{Message: done.String(), Done: float64(done.Bytes)})
 		case n.Result != nil:
 			return *n.Result, nil
 		case n.Error == nil:
-			return result, c.died(ctx, errors.New("it gave no answer"))
+			return result, died(errors.New("it gave no answer"))
 		case ctx.Err() != nil: // the child can tell only that its stream broke off
-			return result, c.died(ctx, n.Error)
+			return result, died(n.Error)
 		default:
 			return result, n.Error
 		}
@@ -241,13 +250,18 @@ func unpack(r request, archive io.Reader, tell func(news)) (result api.TransferR
 	if err != nil {
 		return result, err
 	}
+	var done transfer.Progress
 	last := time.Now()
 	result, err = target.Unpack(context.Background(), a, func(p transfer.Progress) {
+		done = p
 		if time.Since(last) >= reportEvery {
 			last = time.Now()
-			tell(news{Progress: &p})
+			tell(news{Progress: &done})
 		}
 	})
+	if err != nil {
+		tell(news{Progress: &done})
+	}
 	result.Path = show(result.Path)
 	return result, err
 }
