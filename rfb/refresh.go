@@ -9,18 +9,20 @@ import (
 )
 
 const (
-	// restTime is how long a part of the screen that JPEG blurred has to be at
-	// rest before it is sent again exactly. Pages that change twice a second are
-	// not worth it.
+	// restTime is how long the screen has to be at rest before what JPEG blurred is
+	// sent again exactly. Pages that change twice a second are not worth it.
 	restTime = 600 * time.Millisecond
-	// restStep is how exactly that is kept.
+	// partRestTime is how long a part has to be at rest while others change: what a
+	// dragged window uncovers, it often covers soon.
+	partRestTime = 1500 * time.Millisecond
+	// restStep is how exactly these are kept.
 	restStep = 50 * time.Millisecond
 	// refreshPixels bounds such an update, so that it holds up no real change.
 	refreshPixels = 64 << 10
 )
 
 // rests remembers which state of the screen the viewer had when, as far back as
-// restTime. What did not change since the state of restTime ago is at rest.
+// partRestTime. What did not change since the state of that time is at rest.
 type rests []rest
 
 type rest struct {
@@ -53,18 +55,31 @@ func (r *rests) before(t time.Time) (frame.Stamp, bool) {
 	return list[0].stamp, true
 }
 
-// next tells when a state noted after the one that before returned will be
-// restTime old, or when the present one can be noted; zero when it is the one.
+// rested returns the state since which a part that did not change is at rest.
+func (r *rests) rested(now time.Time, present frame.Stamp) (frame.Stamp, bool) {
+	last := (*r)[len(*r)-1]
+	if last.stamp == present && now.Sub(last.at) >= restTime {
+		return present, true
+	}
+	return r.before(now.Add(-partRestTime))
+}
+
+// next tells when rested will have another answer, or when the present state can be
+// noted; zero when the present one is at rest.
 func (r rests) next(now time.Time, present frame.Stamp) time.Time {
-	for _, e := range r {
-		if due := e.at.Add(restTime); due.After(now) {
-			return due
+	last := r[len(r)-1]
+	due := now.Add(restStep)
+	if last.stamp == present {
+		if due = last.at.Add(restTime); !due.After(now) {
+			return time.Time{}
 		}
 	}
-	if n := len(r); n > 0 && r[n-1].stamp == present {
-		return time.Time{}
+	for _, e := range r {
+		if at := e.at.Add(partRestTime); at.After(now) && at.Before(due) {
+			return at
+		}
 	}
-	return now.Add(restStep)
+	return due
 }
 
 // refresh sends parts of the screen exactly that the viewer has from JPEG and that
@@ -79,7 +94,7 @@ func (u *updater) refresh() (time.Time, error) {
 	now := time.Now()
 	present := frame.Stamp{Epoch: w.seen.Epoch, Gen: w.seen.Gen}
 	w.rests.note(now, present)
-	rested, ok := w.rests.before(now.Add(-restTime))
+	rested, ok := w.rests.rested(now, present)
 	if !ok {
 		return w.rests.next(now, present), nil
 	}
