@@ -16,7 +16,7 @@ import (
 // user, who can replace what is in it, so nothing there is followed out of home.
 const folder = ".computer-use"
 
-// keeper keeps one value in home as a JSON file {"version": 1, NAME: value}, mode 0600.
+// keeper keeps one value in home as a JSON file {"version": 1, "data": value}, mode 0600.
 type keeper struct {
 	home, file string
 	logger     *slog.Logger
@@ -65,6 +65,11 @@ func (k keeper) read(v any) error {
 	if err != nil {
 		return err
 	}
+	return parse(data, v)
+}
+
+// parse decodes a file.
+func parse(data []byte, v any) error {
 	var file struct {
 		Version int
 		Data    json.RawMessage
@@ -78,6 +83,11 @@ func (k keeper) read(v any) error {
 	return json.Unmarshal(file.Data, v)
 }
 
+// format is the opposite of parse.
+func format(v any) ([]byte, error) {
+	return json.Marshal(map[string]any{"version": version, "data": v})
+}
+
 // save replaces the value, so that the file is whole at every moment.
 func (k keeper) save(v any) {
 	if err := k.write(v); err != nil {
@@ -86,7 +96,7 @@ func (k keeper) save(v any) {
 }
 
 func (k keeper) write(v any) error {
-	data, err := json.Marshal(map[string]any{"version": version, "data": v})
+	data, err := format(v)
 	if err != nil {
 		return err
 	}
@@ -130,10 +140,14 @@ func openJar(cfg Config) *jar {
 	j := &jar{keeper: keeper{cfg.Home, "cookies.json", cfg.Logger}, contents: make(contents)}
 	var list []kept
 	j.load(&list)
-	for _, c := range list {
-		j.contents[c.key()] = c
-	}
+	j.contents.fill(list)
 	return j
+}
+
+func (j contents) fill(list []kept) {
+	for _, c := range list {
+		j[c.key()] = c
+	}
 }
 
 func (j *jar) keep() { j.save(j.contents.list()) }

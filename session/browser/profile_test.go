@@ -1,0 +1,136 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(path string) string {
+	data, _ := os.ReadFile(path)
+	return string(data)
+}
+
+// change writes a file as a Chromium does that has been running for a while.
+func change(t *testing.T, path, text string) {
+	t.Helper()
+	write(t, path, text)
+	later := time.Now().Add(time.Minute)
+	if err := os.Chtimes(path, later, later); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// S0-197, S0-208 to S0-210.
+func TestProfilesComeFromTheTemplate(t *testing.T) {
+	b := New(quietConfig(t))
+	ctx := t.Context()
+	write(t, b.template()+"/Default/Bookmarks", "old")
+	write(t, b.template()+"/Default/Custom Dictionary.txt", "words")
+	one, two := b.profileDir(1), b.profileDir(2)
+	write(t, one+"/Default/History", "of a Chromium that was killed")
+	os.Symlink("host-1", one+"/SingletonLock")
+	for _, dir := range []string{one, two} {
+		if err := b.makeProfile(ctx, dir); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(dir + "/Default/Bookmarks"); got != "old" {
+			t.Errorf("bookmarks %q", got)
+		}
+	}
+	if entries, _ := os.ReadDir(one); len(entries) != 2 { // .begun and Default
+		t.Errorf("something is left of the last one: %v", entries)
+	}
+	change(t, one+"/Default/Bookmarks", "of one")
+	change(t, one+"/Default/Preferences", "of one")
+	change(t, one+"/Default/Cookies", "not carried")
+	change(t, two+"/Default/Bookmarks", "of two")
+	for _, dir := range []string{two, one} {
+		if err := b.saveProfile(ctx, dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, want := range map[string]string{
+		"Bookmarks": "of one", "Preferences": "of one", "Custom Dictionary.txt": "words", "Cookies": "",
+	} {
+		if got := read(b.template() + "/Default/" + file); got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+}
+
+// Issue 9, Done when 1: the lock of a profile may be that of a process that is long gone.
+func TestStaleLocks(t *testing.T) {
+	host, _ := os.Hostname()
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{
+		"dead": fmt.Sprintf("%s-%d", host, ended.Process.Pid),
+		// This process has the number now.
+		"reused":       fmt.Sprintf("%s-%d", host, os.Getpid()),
+		"another host": fmt.Sprintf("another-%d", os.Getpid()),
+		"no number":    host + "-x", "init": host + "-1", "itself": "-1", "empty": "-",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := New(quietConfig(t))
+			dir := b.profileDir(1)
+			os.MkdirAll(dir, 0o700)
+			if err := os.Symlink(target, dir+"/SingletonLock"); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.makeProfile(t.Context(), dir); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Lstat(dir + "/SingletonLock"); err == nil {
+				t.Error("the lock is there still")
+			}
+		})
+	}
+}
+
+// A Chromium that runs on the profile, past this process, is ended first.
+func TestHolderIsEnded(t *testing.T) {
+	b := New(quietConfig(t))
+	dir := b.profileDir(1)
+	os.MkdirAll(dir, 0o700)
+	// It says when it runs, and heeds no SIGTERM.
+	holder := exec.Command("/bin/sh", "-c", `trap "" TERM; echo; read never`, "chromium", "--user-data-dir="+dir)
+	in, err := holder.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := holder.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Process.Kill()
+	out.Read(make([]byte, 1))
+	host, _ := os.Hostname()
+	os.Symlink(fmt.Sprintf("%s-%d", host, holder.Process.Pid), dir+"/SingletonLock")
+	if err := b.makeProfile(context.Background(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if state, _ := holder.Process.Wait(); state.Success() {
+		t.Errorf("%v", state)
+	}
+}
