@@ -97,15 +97,24 @@ func commands() []command {
 			prepare: (*app).config,
 		},
 		{
+			name: "completion", help: "print the completion of a shell",
+			operand:  operand{name: "shell", values: shells},
+			examples: []example{{"computer-use-mcp completion bash >~/.local/share/bash-completion/completions/computer-use-mcp", "for every new shell"}},
+			prepare:  (*app).completion,
+		},
+		{
 			name: "version", help: "print the version",
 			examples: []example{{"computer-use-mcp version", "version, Go release and platform"}},
 			prepare:  (*app).version,
 		},
 		{
 			name: "help", help: "print the commands and settings, or what one command does",
-			operand:  operand{name: "command", optional: true},
-			examples: []example{{"computer-use-mcp help info", "the same as computer-use-mcp info --help"}},
-			prepare:  (*app).help,
+			operand: operand{name: "command", optional: true},
+			examples: []example{
+				{"computer-use-mcp help info", "the same as computer-use-mcp info --help"},
+				{"computer-use-mcp help --man | man -l -", "everything, as a manual page"},
+			},
+			prepare: (*app).help,
 		},
 	}
 }
@@ -289,8 +298,13 @@ func (a *app) version(*flag.FlagSet) action {
 	}
 }
 
-func (a *app) help(*flag.FlagSet) action {
+func (a *app) help(flags *flag.FlagSet) action {
+	man := flags.Bool("man", false, "print the manual page instead")
 	return func(_ context.Context, name string) error {
+		if *man {
+			a.writeMan(a.stdout)
+			return nil
+		}
 		if name == "" {
 			a.writeHelp(a.stdout)
 			return nil
