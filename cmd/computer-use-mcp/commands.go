@@ -73,6 +73,21 @@ func commands() []command {
 			prepare:  (*app).try,
 		},
 		{
+			name: "doctor", help: "check everything that an agent's work needs; what a bug report starts with",
+			about: []string{
+				"It looks at the settings, the engine and this machine, then starts or joins the computer and uses it in a session " +
+					"of its own: a frame, a typed line, a file both ways, the viewer page, a VNC connection. Each line is ok, or ! " +
+					"with what to do. What it made on the computer it removes, and a local computer that it had to start it stops again.",
+				"It never pulls an image. The status is 1 when a check fails.",
+			},
+			examples: []example{
+				{"computer-use-mcp doctor", "why does it not work?"},
+				{"computer-use-mcp doctor --full", "a frame from every screen that is free, up to 16"},
+				{"computer-use-mcp doctor --json > report.json", "for a bug report"},
+			},
+			prepare: (*app).doctor,
+		},
+		{
 			name: "stop", help: "stop the computer of the local engine; its files stay",
 			about:    []string{"A container is yours to stop: docker stop computer-use."},
 			examples: []example{{"computer-use-mcp stop", "end the daemon and every program on its screens"}},

@@ -6,14 +6,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/falleng0d/computer-use-mcp/hostmcp"
-	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
 )
 
 // tryFile is the picture that try leaves in the current folder.
@@ -33,19 +29,17 @@ func (a *app) try(*flag.FlagSet) action {
 		if note != "" {
 			fmt.Fprintln(a.stdout, note)
 		}
-		server := a.server(func(*hostmcp.Settings, *slog.Logger) (engine.Engine, error) { return e, nil }, nil)
-		ours, theirs := mcp.NewInMemoryTransports()
+		client, err := a.connect(ctx, "computer-use-mcp-try", e)
+		if err != nil {
+			return err
+		}
+		t := &trial{app: a, engine: e.Name(), client: client}
 		// Ctrl-C ends the trial first, then the server, which has its session to end.
-		serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-		served := make(chan error, 1)
-		go func() { served <- server.Run(serving, ours) }()
-		t := &trial{app: a, engine: e.Name()}
-		err = t.run(ctx, theirs)
-		stop()
+		err = t.run(ctx)
 		if ctx.Err() != nil {
 			err = nil // the person has seen enough
 		}
-		return errors.Join(err, <-served)
+		return errors.Join(err, client.close())
 	}
 }
 
@@ -53,16 +47,11 @@ func (a *app) try(*flag.FlagSet) action {
 type trial struct {
 	app     *app
 	engine  string
-	client  *mcp.ClientSession
+	client  *ownClient
 	session string
 }
 
-func (t *trial) run(ctx context.Context, transport mcp.Transport) error {
-	client := mcp.NewClient(&mcp.Implementation{Name: "computer-use-mcp-try", Version: version}, nil)
-	var err error
-	if t.client, err = client.Connect(ctx, transport, nil); err != nil {
-		return err
-	}
+func (t *trial) run(ctx context.Context) error {
 	started, err := t.step(ctx, "start the computer and open a session", "start_computer", map[string]any{"title": "try"})
 	if err != nil {
 		return err
@@ -120,12 +109,9 @@ func (t *trial) step(ctx context.Context, words, tool string, args map[string]an
 		args["session"] = t.session
 	}
 	start := time.Now()
-	result, err := t.client.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+	result, err := t.client.call(ctx, tool, args)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", words, err)
-	}
-	if result.IsError {
-		return nil, fmt.Errorf("%s: %s", words, text(result))
 	}
 	line := fmt.Sprintf("%6d ms  %-38s %s", time.Since(start).Milliseconds(), words, tool)
 	if p := picture(result); p != nil {
@@ -152,35 +138,6 @@ func (t *trial) stay(ctx context.Context) {
 	case <-ctx.Done():
 		fmt.Fprintln(t.app.stdout)
 	}
-}
-
-// isTerminal reports whether somebody can type into f. /dev/null is a character
-// device as terminals are.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, null)
-}
-
-func text(result *mcp.CallToolResult) string {
-	for _, content := range result.Content {
-		if c, ok := content.(*mcp.TextContent); ok {
-			return c.Text
-		}
-	}
-	return "no text"
-}
-
-func picture(result *mcp.CallToolResult) *mcp.ImageContent {
-	for _, content := range result.Content {
-		if c, ok := content.(*mcp.ImageContent); ok {
-			return c
-		}
-	}
-	return nil
 }
 
 func savePicture(result *mcp.CallToolResult) error {

@@ -26,6 +26,11 @@ type Engine interface {
 	// Status, not an error.
 	Status(ctx context.Context) (*Status, error)
 
+	// Diagnose checks what a computer needs on this machine, in the order in which a
+	// person would mend it, without changing anything. What cannot be checked because
+	// of a check that failed is left out.
+	Diagnose(ctx context.Context) []Check
+
 	// Close ends what this process does for people who watch the computer, which goes on
 	// without it. Nothing may be called afterwards.
 	Close()

@@ -70,7 +70,7 @@ var owners = []struct{ path, pkgs, why string }{
 	{"github.com/jezek/xgb", "display/x11", "X11 knowledge stays in one place"},
 	{"github.com/moby/moby", "hostmcp/engine/docker", "only one engine talks to Docker"},
 	{"github.com/modelcontextprotocol/go-sdk", "hostmcp cmd/computer-use-mcp", "the protocol is the host's business"},
-	{"github.com/gorilla/websocket", "viewer session/browser", "the page's and DevTools' peers speak WebSocket"},
+	{"github.com/gorilla/websocket", "viewer session/browser cmd/computer-use-mcp", "the page's and DevTools' peers speak WebSocket; doctor looks at the page"},
 }
 
 type pkg struct {

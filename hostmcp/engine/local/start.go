@@ -253,19 +253,20 @@ func (e *Engine) findComputerd() (string, error) {
 		WithFix("Put computerd beside computer-use-mcp; `make build` makes both.")
 }
 
-// checkPrograms names the Debian package of a program that the computer needs and
-// this machine does not have.
+// programs are what the computer needs from this machine, with their Debian packages.
+func (e *Engine) programs() []struct{ name, pkg string } {
+	all := []struct{ name, pkg string }{{"bwrap", "bubblewrap"}, {"Xvfb", "xvfb"}, {"fluxbox", "fluxbox"}}
+	if e.cfg.Unsafe {
+		return all[1:]
+	}
+	return all
+}
+
+// checkPrograms names the first program that this machine does not have.
 func (e *Engine) checkPrograms() error {
-	for _, need := range []struct{ program, pkg string }{
-		{"bwrap", "bubblewrap"},
-		{"Xvfb", "xvfb"},
-		{"fluxbox", "fluxbox"},
-	} {
-		if need.program == "bwrap" && e.cfg.Unsafe {
-			continue
-		}
-		if _, err := exec.LookPath(need.program); err != nil {
-			return missingProgram(need.program, need.pkg)
+	for _, p := range e.programs() {
+		if _, err := exec.LookPath(p.name); err != nil {
+			return missingProgram(p.name, p.pkg)
 		}
 	}
 	return nil
@@ -282,15 +283,7 @@ func (e *Engine) checkPorts() error {
 	if e.cfg.PortBase == 0 {
 		return nil
 	}
-	for port := e.cfg.PortBase; port <= e.cfg.PortBase+api.MaxScreens; port++ {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
-			return api.Errorf(api.CodePortTaken, "Port %d of this machine cannot be used: %v.", port, err).
-				WithFix("Set COMPUTER_USE_PORT_BASE to the first of 17 free ports; it is %d now.", e.cfg.PortBase)
-		}
-		l.Close()
-	}
-	return nil
+	return engine.CheckPorts(e.cfg.PortBase)
 }
 
 var _ engine.Engine = (*Engine)(nil)

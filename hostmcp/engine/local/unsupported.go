@@ -46,6 +46,11 @@ func (*Engine) Ensure(context.Context, func(string)) (*engine.Endpoint, error) {
 // Status returns an [api.Error] of CodeEngineUnavailable.
 func (*Engine) Status(context.Context) (*engine.Status, error) { return nil, refusal() }
 
+// Diagnose returns one check, which says that this engine exists on Linux only.
+func (*Engine) Diagnose(context.Context) []engine.Check {
+	return []engine.Check{engine.Failed("system", refusal())}
+}
+
 // Stop returns an [api.Error] of CodeEngineUnavailable.
 func (*Engine) Stop(context.Context) (bool, error) { return false, refusal() }
 
