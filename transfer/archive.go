@@ -34,6 +34,9 @@ const (
 	recordSize    = "COMPUTERUSE.size"
 )
 
+// entryRecords are all records that the header of an entry may have.
+var entryRecords = []string{"path", "linkpath", "size", recordExtents, recordSize}
+
 // ending is what the packer says at the end.
 type ending struct {
 	Checksum string     `json:"checksum,omitempty"`

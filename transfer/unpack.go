@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -168,8 +169,14 @@ func (u *unpacker) openParent() error {
 
 // entry unpacks one entry.
 func (u *unpacker) entry(h *tar.Header) error {
-	if !bytes.Contains([]byte{tar.TypeReg, tar.TypeDir, tar.TypeSymlink}, []byte{h.Typeflag}) {
+	if !slices.Contains([]byte{tar.TypeReg, tar.TypeDir, tar.TypeSymlink}, h.Typeflag) {
 		return errArchive("%s is of the type %q", api.ShowName(h.Name), h.Typeflag)
+	}
+	for key := range h.PAXRecords {
+		// Others change what a header means: one can make a terabyte of a few bytes.
+		if !slices.Contains(entryRecords, key) {
+			return errArchive("%s has a record %s", api.ShowName(h.Name), api.ShowName(key))
+		}
 	}
 	parent, name, err := u.place(h)
 	if err != nil {

@@ -1,0 +1,189 @@
+package transfer
+
+import (
+	"archive/tar"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/falleng0d/computer-use-mcp/api"
+)
+
+// forge writes an archive of headers; the content of a file without a size is its name.
+func forge(t testing.TB, headers ...*tar.Header) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, h := range headers {
+		h.Format = tar.FormatPAX
+		content := strings.Repeat("x", int(h.Size))
+		if h.Typeflag == tar.TypeReg && h.Size == 0 {
+			content = h.Name
+			h.Size = int64(len(content))
+		}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatalf("%+v: %v", h, err)
+		}
+		if _, err := w.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func dirHeader(name string) *tar.Header {
+	return &tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: 0o755}
+}
+
+func fileHeader(name string) *tar.Header {
+	return &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644}
+}
+
+func linkHeader(name, to string) *tar.Header {
+	return &tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to}
+}
+
+// Issue 8, item 1: hostile archives are refused, and nothing leaves the destination.
+func TestHostileArchives(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		headers []*tar.Header
+	}{
+		{"absolute", []*tar.Header{dirHeader("r/"), fileHeader("/etc/planted")}},
+		{"absolute root", []*tar.Header{fileHeader("/planted")}},
+		{"dots", []*tar.Header{dirHeader("r/"), fileHeader("r/../planted")}},
+		{"dots as root", []*tar.Header{dirHeader("../")}},
+		{"dots at the end", []*tar.Header{dirHeader("r/"), dirHeader("r/../")}},
+		{"dot", []*tar.Header{dirHeader("r/"), fileHeader("r/./a")}},
+		{"double slash", []*tar.Header{dirHeader("r/"), fileHeader("r//a")}},
+		{"through a link", []*tar.Header{dirHeader("r/"), linkHeader("r/a", "../../outside"), fileHeader("r/a/planted")}},
+		{"a folder over a link", []*tar.Header{dirHeader("r/"), linkHeader("r/a", "../../outside"), dirHeader("r/a/"), fileHeader("r/a/planted")}},
+		{"a file over a link", []*tar.Header{dirHeader("r/"), linkHeader("r/a", "../../outside/victim"), fileHeader("r/a")}},
+		{"another root", []*tar.Header{dirHeader("r/"), fileHeader("planted")}},
+		{"another root before", []*tar.Header{dirHeader("r/"), dirHeader("s/"), fileHeader("s/a")}},
+		{"root twice", []*tar.Header{dirHeader("r/"), dirHeader("r/")}},
+		{"a file as folder", []*tar.Header{fileHeader("r"), fileHeader("r/a")}},
+		{"no folder", []*tar.Header{dirHeader("r/"), fileHeader("r/missing/a")}},
+		{"twice", []*tar.Header{dirHeader("r/"), fileHeader("r/a"), fileHeader("r/a")}},
+		{"out of order", []*tar.Header{dirHeader("r/"), fileHeader("r/b"), fileHeader("r/a")}},
+		{"back into a folder", []*tar.Header{dirHeader("r/"), dirHeader("r/a/"), dirHeader("r/b/"), fileHeader("r/a/x")}},
+		{"hard link", []*tar.Header{dirHeader("r/"), {Typeflag: tar.TypeLink, Name: "r/a", Linkname: "../outside/victim"}}},
+		{"device", []*tar.Header{dirHeader("r/"), {Typeflag: tar.TypeBlock, Name: "r/a", Devmajor: 254}}},
+		{"pipe", []*tar.Header{dirHeader("r/"), {Typeflag: tar.TypeFifo, Name: "r/a"}}},
+		{"a device as root", []*tar.Header{{Typeflag: tar.TypeChar, Name: "r", Devmajor: 1}}},
+		{"a link as root", []*tar.Header{linkHeader("r", "/etc")}},
+		{"deep", deep(maxDepth + 2)},
+		{"holes before the start", []*tar.Header{dirHeader("r/"), holes("r/a", "-5+3,", "10")}},
+		{"holes behind the end", []*tar.Header{dirHeader("r/"), holes("r/a", "8+3,", "10")}},
+		{"holes that overlap", []*tar.Header{dirHeader("r/"), holes("r/a", "1+1,1+2,", "10")}},
+		{"holes beyond count", []*tar.Header{dirHeader("r/"), holes("r/a", "0+9223372036854775807,", "9223372036854775807")}},
+		{"holes that are not numbers", []*tar.Header{dirHeader("r/"), holes("r/a", "x", "10")}},
+		{"a size below nothing", []*tar.Header{dirHeader("r/"), holes("r/a", "", "-1")}},
+		{"a record of others", []*tar.Header{dirHeader("r/"), {Typeflag: tar.TypeReg, Name: "r/a", PAXRecords: map[string]string{"comment": "x"}}}},
+		{"no end", []*tar.Header{dirHeader("r/"), fileHeader("r/a")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := tree(t, t.TempDir(), map[string]string{"outside/victim": "victim", "to/": ""})
+			_, err := unpack(bytes.NewReader(forge(t, c.headers...)), filepath.Join(dir, "to", "r"), Options{})
+			e := api.AsError(err)
+			if want := map[bool]api.Code{true: api.CodeInternal, false: api.CodeUnsupported}[c.name == "no end"]; err == nil || e.Code != want || e.Fix == "" {
+				t.Errorf("%v (%s), want code %s", err, e.Code, want)
+			}
+			checkConfined(t, dir)
+		})
+	}
+}
+
+func holes(name, extents, size string) *tar.Header {
+	h := fileHeader(name)
+	h.PAXRecords = map[string]string{recordExtents: extents, recordSize: size}
+	h.Size = 3
+	return h
+}
+
+func deep(n int) []*tar.Header {
+	var headers []*tar.Header
+	name := ""
+	for range n {
+		name += "r/"
+		headers = append(headers, dirHeader(name))
+	}
+	return headers
+}
+
+// checkConfined fails the test when anything but dir/to was changed, or when something
+// is left there that is not complete.
+func checkConfined(t testing.TB, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("entries %v, %v", entries, err)
+	}
+	victim, err := os.ReadFile(filepath.Join(dir, "outside/victim"))
+	outside, _ := os.ReadDir(filepath.Join(dir, "outside"))
+	if err != nil || string(victim) != "victim" || len(outside) != 1 {
+		t.Errorf("outside: %v, %q, %v", outside, victim, err)
+	}
+	if got := listing(t, filepath.Join(dir, "to")); strings.Contains(got, tempPrefix) {
+		t.Errorf("left behind:\n%s", got)
+	}
+}
+
+// Whatever the bytes are, nothing is written outside the destination.
+func FuzzUnpack(f *testing.F) {
+	dir := f.TempDir()
+	f.Add(pack(f, tree(f, filepath.Join(dir, "r"), map[string]string{"a": "x", "b/c": "y", "e/": "", "large": random(1, 2000)})), false)
+	f.Add(forge(f, dirHeader("r/"), linkHeader("r/a", "../../outside"), fileHeader("r/a/planted")), true)
+	f.Add(forge(f, dirHeader("r/"), holes("r/a", "2+3,", "10"), &tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{recordRetract: "1"}}), true)
+	f.Add(forge(f, dirHeader("r/"), fileHeader("r/a"), &tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{recordEnd: "{}"}}), true)
+	f.Add(forge(f, fileHeader("r")), true)
+	f.Fuzz(func(t *testing.T, archive []byte, overwrite bool) {
+		dir, err := os.MkdirTemp("", "fuzz-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		tree(t, dir, map[string]string{"outside/victim": "victim", "to/there": "-> ../outside", "to/r/link": "-> ../../outside", "to/r/b/old": "old"})
+		unpack(bytes.NewReader(archive), filepath.Join(dir, "to"), Options{Overwrite: overwrite, Verify: true})
+		checkConfined(t, dir)
+	})
+}
+
+// Names with any bytes arrive as they are, and are shown in a form that can be read.
+func TestNames(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: only Linux stores any bytes")
+	}
+	files := map[string]string{}
+	for i, name := range []string{
+		"with space", "-rf", "new\nline", `quo"te'`, strings.Repeat("n", 255), strings.Repeat("日", 85), "caf\u00e9", "cafe\u0301",
+		"🦊", "bad\xff\xfeutf8", "$HOME", "*", `a\b`, ".hidden", "...", "tab\t", "\x01\x7f", "CON", "a:b", "=1 path=x\n",
+	} {
+		files["d/"+name] = fmt.Sprint(i)
+		if len(name) < 200 {
+			files["d/folder "+name+"/x"] = fmt.Sprint(i)
+			files["d/link to "+name] = "-> " + name
+		}
+	}
+	dir := tree(t, t.TempDir(), files)
+	for _, name := range []string{"bad\xffroot", "new\nline"} {
+		if err := os.Rename(filepath.Join(dir, "d"), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		to := t.TempDir()
+		r := send(t, filepath.Join(dir, name), to, Options{})
+		if r.Path != filepath.Join(to, name) || listing(t, r.Path) != listing(t, filepath.Join(dir, name)) {
+			t.Errorf("%q", r.Path)
+		}
+		if err := os.Rename(filepath.Join(dir, name), filepath.Join(dir, "d")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
