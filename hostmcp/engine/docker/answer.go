@@ -66,13 +66,8 @@ func (c *call) endpoint(ctx context.Context, f *found) (*engine.Endpoint, error)
 	e := &engine.Endpoint{ComputerID: f.computer, Viewer: "http://127.0.0.1:" + strconv.Itoa(f.portBase)}
 	port := f.spec().apiPort()
 	if c.isTunnelled(f) {
-		e.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			s, err := c.dialInside(ctx, f.id, port) // not another one that takes the name
-			if err != nil { // a nil *stream is not a nil net.Conn
-				return nil, err
-			}
-			return s, nil
-		}
+		// By id, so that another container which takes the name is not called instead.
+		e.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dialInside(ctx, f.id, port) }
 	} else {
 		var err error
 		if port, err = c.publishedPort(ctx, f); err != nil {

@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -59,6 +61,9 @@ func (c *call) create(ctx context.Context, s spec) error {
 	if err != nil {
 		return err
 	}
+	if s.needsRelay() && c.isPodman(ctx) {
+		s.unpublished = true // on Podman's internal networks the relay would not find the computer's name
+	}
 	if s.needsRelay() { // first, because the ports that may be taken are the relay's
 		if err := c.ensureRelay(ctx, s, i.id); err != nil {
 			return err
@@ -94,6 +99,16 @@ func (c *call) create(ctx context.Context, s spec) error {
 // another status than Docker.
 func isNameTaken(err error) bool {
 	return cerrdefs.IsConflict(err) || err != nil && strings.Contains(err.Error(), "name is already in use")
+}
+
+// isPodman reports whether the engine is Podman's imitation of Docker's.
+func (c *call) isPodman(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, c.limits.request)
+	defer cancel()
+	version, err := c.docker.ServerVersion(ctx, client.ServerVersionOptions{})
+	return err == nil && slices.ContainsFunc(version.Components, func(part system.ComponentVersion) bool {
+		return strings.HasPrefix(part.Name, "Podman")
+	})
 }
 
 func (c *call) volume() string { return c.cfg.Name + "-home" }

@@ -25,7 +25,7 @@ type stream struct {
 
 // dialInside connects to a port of the loopback address of a container, which is named by
 // its name or id. Its errors are of type [api.Error].
-func (c *call) dialInside(ctx context.Context, container string, port int) (*stream, error) {
+func (c *call) dialInside(ctx context.Context, container string, port int) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.limits.request)
 	defer cancel()
 	made, err := c.docker.ExecCreate(ctx, container, client.ExecCreateOptions{

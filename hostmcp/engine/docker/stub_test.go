@@ -42,6 +42,7 @@ type stub struct {
 	fail       map[string]error                     // by "METHOD verb", such as "POST start"; a stubError has a status
 	protocol   string                               // of the daemons
 	dies       bool                                 // containers end at their start
+	podman     bool                                 // says that it is Podman
 	inside     func(port string) (net.Conn, error)  // what a port of a container leads to; nil is its daemon
 	made       int
 }
@@ -215,6 +216,10 @@ func (s *stub) answer(r *http.Request, path string) (any, error) {
 		return nil, err
 	}
 	switch {
+	case path == "/version" && s.podman:
+		return map[string]any{"Components": []map[string]string{{"Name": "Podman Engine", "Version": "4.3.1"}, {"Name": "Conmon"}}}, nil
+	case path == "/version":
+		return map[string]any{"Components": []map[string]string{{"Name": "Engine", "Version": "20.10.24"}}}, nil
 	case parts[0] == "images" && verb == "create":
 		return s.pull(r.URL.Query().Get("fromImage") + ":" + r.URL.Query().Get("tag"))
 	case parts[0] == "images":

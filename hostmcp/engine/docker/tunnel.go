@@ -32,7 +32,7 @@ func (c *call) isTunnelled(f *found) bool {
 // them, so that people are cut off for a moment only when that one ends.
 type tunnel struct {
 	first int // of the ports
-	dial  func(ctx context.Context, port int) (*stream, error)
+	dial  func(ctx context.Context, port int) (net.Conn, error)
 	log   *slog.Logger
 
 	cancel  context.CancelFunc
@@ -79,7 +79,7 @@ func (c *call) tunnelFrom(first int) *tunnel {
 	if c.tunnel != nil { // the container was made again with other ports
 		c.tunnel.close()
 	}
-	t := &tunnel{first: first, log: c.log, dial: func(ctx context.Context, port int) (*stream, error) {
+	t := &tunnel{first: first, log: c.log, dial: func(ctx context.Context, port int) (net.Conn, error) {
 		return c.dialInside(ctx, c.cfg.Name, port)
 	}}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -164,7 +164,7 @@ func (t *tunnel) join(ctx context.Context, here net.Conn, port int) {
 	var sending sync.WaitGroup
 	sending.Go(func() {
 		_, _ = io.Copy(there, here)
-		_ = there.CloseWrite()
+		_ = there.(*stream).CloseWrite()
 	})
 	_, _ = io.Copy(here, there)
 	here.Close()

@@ -188,13 +188,17 @@ func TestRemoteEngine(t *testing.T) {
 	}
 }
 
-// Offline and unpublished, a computer needs no network at all, and no relay.
+// Offline and unpublished, a computer needs no network at all, and no relay. With Podman
+// that is the only way.
 func TestOfflineUnpublished(t *testing.T) {
-	s := newStub(t)
-	s.page("home-1")
-	ensure(t, s.tunnelled(unpublished(freeBase(t)), func(c *Config) { c.Offline = true }))
-	if b := s.find("c"); b.request.HostConfig.NetworkMode != "none" || len(s.containers) != 1 || len(s.networks) != 0 {
-		t.Errorf("network %q, containers %v", b.request.HostConfig.NetworkMode, s.containers)
+	for _, podman := range []bool{false, true} {
+		s := newStub(t)
+		s.podman = podman
+		s.page("home-1")
+		ensure(t, s.tunnelled(unpublished(freeBase(t)), func(c *Config) { c.Offline, c.Unpublished = true, !podman }))
+		if b := s.find("c"); b.request.HostConfig.NetworkMode != "none" || len(s.containers) != 1 || len(s.networks) != 0 {
+			t.Errorf("network %q, containers %v", b.request.HostConfig.NetworkMode, s.containers)
+		}
 	}
 }
 
@@ -237,7 +241,7 @@ func TestStream(t *testing.T) {
 	sent := bytes.Repeat([]byte("0123456789"), 30_000)
 	go func() {
 		_, _ = conn.Write(sent)
-		_ = conn.CloseWrite()
+		_ = conn.(*stream).CloseWrite()
 	}()
 	if got, err := io.ReadAll(conn); err != nil || !bytes.Equal(got, sent) {
 		t.Errorf("%d bytes of %d came back, %v", len(got), len(sent), err)
