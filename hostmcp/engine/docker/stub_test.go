@@ -220,6 +220,10 @@ func (s *stub) answer(r *http.Request, path string) (any, error) {
 		return map[string]any{"Components": []map[string]string{{"Name": "Podman Engine", "Version": "4.3.1"}, {"Name": "Conmon"}}}, nil
 	case path == "/version":
 		return map[string]any{"Components": []map[string]string{{"Name": "Engine", "Version": "20.10.24"}}}, nil
+	case path == "/info":
+		return map[string]any{
+			"ServerVersion": "27.1", "OperatingSystem": "Stub", "OSType": "linux", "SecurityOptions": []string{"name=seccomp,profile=builtin"},
+		}, nil
 	case parts[0] == "images" && verb == "create":
 		return s.pull(r.URL.Query().Get("fromImage") + ":" + r.URL.Query().Get("tag"))
 	case parts[0] == "images":
