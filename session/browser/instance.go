@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 )
@@ -21,10 +22,11 @@ type instance struct {
 
 	first *page // its first tab until something was opened in it; of who has the turn
 
-	mu    sync.Mutex
-	pages map[string]*page // guarded by mu; by session
-	news  chan struct{}    // guarded by mu; closed and replaced when a page is ready or gone
-	quiet bool             // guarded by mu; its end is no news: it has not started, or is told to quit
+	mu     sync.Mutex
+	pages  map[string]*page // guarded by mu; by session
+	news   chan struct{}    // guarded by mu; closed and replaced when a page is ready or gone
+	looked time.Time        // guarded by mu; when the tabs were asked which is in front
+	quiet  bool             // guarded by mu; its end is no news: it has not started, or is told to quit
 
 	// What follows is guarded by Browsers.exchanging.
 	seen cookies // those that it had at the last exchange

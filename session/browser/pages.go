@@ -2,18 +2,21 @@ package browser
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 )
 
 // page is a tab. Its fields are guarded by the instance's mu.
 type page struct {
-	session string    // of ours with it
-	target  string    // also the id of its main frame
-	url     string    // of its document
-	ready   bool      // it was set up
-	shown   time.Time // when it came to the front of its window; zero while it is not
+	session string // of ours with it
+	target  string // also the id of its main frame
+	url     string // of its document
+	ready   bool   // it was set up
+	shown   int    // how far in front it was when last looked at, see lookFront
 	loading bool
 	pending map[string]time.Time // requests under way and when they began
 	changed map[string]bool      // origins whose localStorage has changed since it was kept
@@ -29,9 +32,6 @@ const patience = 3 * time.Second
 
 // world is the name of the place, apart from the page's own scripts, where ours run in it.
 const world = "computer-use"
-
-//go:embed page.js
-var pageScript string
 
 // watchPages has Chromium tell of every tab, and of new ones before they load anything.
 func (i *instance) watchPages(ctx context.Context) error {
@@ -117,8 +117,6 @@ func (i *instance) setUp(p *page) {
 		{"Page.enable", nil},
 		{"Network.enable", map[string]any{"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}},
 		{"DOMStorage.enable", nil},
-		{"Runtime.addBinding", map[string]any{"name": "tellComputer", "executionContextName": world}},
-		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": pageScript, "worldName": world, "runImmediately": true}},
 		{"Runtime.runIfWaitingForDebugger", nil},
 	} {
 		if err := i.conn.call(ctx, p.session, c.method, c.params, nil); err != nil {
@@ -137,7 +135,6 @@ func (i *instance) pageEvent(p *page, m message) {
 		FrameID   string
 		RequestID string
 		Type      string
-		Payload   string
 		Frame     struct{ ID, URL string }
 		StorageID struct {
 			SecurityOrigin string
@@ -164,11 +161,6 @@ func (i *instance) pageEvent(p *page, m message) {
 		}
 	case "Network.loadingFinished", "Network.loadingFailed":
 		delete(p.pending, e.RequestID)
-	case "Runtime.bindingCalled": // by page.js
-		p.shown = time.Time{}
-		if e.Payload == "visible" {
-			p.shown = time.Now()
-		}
 	case "DOMStorage.domStorageItemAdded", "DOMStorage.domStorageItemUpdated",
 		"DOMStorage.domStorageItemRemoved", "DOMStorage.domStorageItemsCleared":
 		if e.StorageID.IsLocalStorage {
@@ -183,22 +175,89 @@ var waitedFor = map[string]bool{
 	"Document": true, "Stylesheet": true, "Script": true, "Image": true, "Font": true, "XHR": true, "Fetch": true,
 }
 
-// active returns the tab that is in front, the last one that came there if there are
-// several windows, or nil. The caller holds mu.
+// active returns the tab that is in front, as far as is known, or nil. The caller holds mu.
 func (i *instance) active() *page {
 	var front *page
 	for _, p := range i.pages {
-		if p.ready && (front == nil || p.shown.After(front.shown)) {
+		if p.ready && (front == nil || p.shown > front.shown) {
 			front = p
 		}
 	}
 	return front
 }
 
+// shownScript comes to 2 in the tab that has the keyboard, to 1 in one that is in front of
+// a window.
+const shownScript = `document.visibilityState === "visible" ? 1 + document.hasFocus() : 0`
+
+// lookFront asks the tabs how far in front they are. Those that do not answer, because a
+// dialog holds them up, stay as they were. Chromium does not tell by itself, unless pages
+// are watched in a way that they can notice (Runtime.enable), which some take for a reason
+// to turn people away.
+func (i *instance) lookFront(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, frontTime)
+	defer cancel()
+	i.mu.Lock()
+	pages := slices.Collect(maps.Values(i.pages))
+	i.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, p := range pages {
+		wg.Go(func() {
+			var shown int
+			if i.evaluate(ctx, p, shownScript, &shown) == nil {
+				i.mu.Lock()
+				p.shown = shown
+				i.mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// frontTime bounds lookFront, and is how old its result may be for busy.
+const frontTime = 500 * time.Millisecond
+
+// refreshFront has lookFront called soon if that was long ago. The caller holds mu.
+func (i *instance) refreshFront(now time.Time) {
+	if now.Sub(i.looked) < frontTime || len(i.pages) < 2 {
+		return
+	}
+	i.looked = now
+	select {
+	case <-i.conn.done: // work may be waited for
+	default:
+		i.work.Go(func() { i.lookFront(context.Background()) })
+	}
+}
+
+// evaluate returns what an expression comes to in a tab, out of reach of the page's own
+// scripts.
+func (i *instance) evaluate(ctx context.Context, p *page, expression string, value any) error {
+	var made struct{ ExecutionContextID int }
+	if err := i.conn.call(ctx, p.session, "Page.createIsolatedWorld",
+		map[string]any{"frameId": p.target, "worldName": world}, &made); err != nil {
+		return err
+	}
+	var got struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails *struct{ Text string }
+	}
+	if err := i.conn.call(ctx, p.session, "Runtime.evaluate", map[string]any{
+		"expression": expression, "contextId": made.ExecutionContextID, "returnByValue": true,
+	}, &got); err != nil {
+		return err
+	}
+	if got.ExceptionDetails != nil {
+		return errors.New(got.ExceptionDetails.Text)
+	}
+	return json.Unmarshal(got.Result.Value, value)
+}
+
 // busy reports whether the tab in front loads something.
 func (i *instance) busy(now time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.refreshFront(now)
 	p := i.active()
 	if p == nil {
 		return false
@@ -217,6 +276,7 @@ func (i *instance) busy(now time.Time) bool {
 // open opens an address in a new tab, or makes sure that there is one, and brings it to the
 // front.
 func (i *instance) open(ctx context.Context, url string) error {
+	i.lookFront(ctx)
 	i.mu.Lock()
 	p := i.active()
 	if url != "" && (p == nil || p != i.first || p.url != blank) {
@@ -235,7 +295,16 @@ func (i *instance) open(ctx context.Context, url string) error {
 			return err
 		}
 	}
-	return i.conn.call(ctx, "", "Target.activateTarget", map[string]any{"targetId": p.target}, nil)
+	if err := i.conn.call(ctx, "", "Target.activateTarget", map[string]any{"targetId": p.target}, nil); err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, other := range i.pages {
+		other.shown = 0
+	}
+	p.shown, i.looked = 2, time.Now()
+	return nil
 }
 
 // navigateTime is how long an opened page may take to answer before it is left alone.

@@ -24,6 +24,7 @@ func (b *Browser) Page(ctx context.Context, most int) (api.PageText, error) {
 	run := b.current()
 	var front *page
 	if run != nil {
+		run.lookFront(ctx)
 		run.mu.Lock()
 		front = run.active()
 		run.mu.Unlock()
@@ -34,7 +35,7 @@ func (b *Browser) Page(ctx context.Context, most int) (api.PageText, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, textTime)
 	defer cancel()
-	p, err := run.text(limited, front, most)
+	err := run.evaluate(limited, front, fmt.Sprintf("((max) => {%s})(%d)", textScript, most), &p)
 	switch {
 	case ctx.Err() != nil:
 		return p, ctx.Err()
@@ -48,25 +49,4 @@ func (b *Browser) Page(ctx context.Context, most int) (api.PageText, error) {
 			WithFix("It may have gone on to another one: try again, or look at the screen.").WithRetry()
 	}
 	return p, nil
-}
-
-// text reads a page, out of reach of its own scripts.
-func (i *instance) text(ctx context.Context, p *page, most int) (text api.PageText, err error) {
-	var made struct{ ExecutionContextID int }
-	if err := i.conn.call(ctx, p.session, "Page.createIsolatedWorld",
-		map[string]any{"frameId": p.target, "worldName": world}, &made); err != nil {
-		return text, err
-	}
-	var got struct {
-		Result           struct{ Value api.PageText }
-		ExceptionDetails *struct{ Text string }
-	}
-	err = i.conn.call(ctx, p.session, "Runtime.evaluate", map[string]any{
-		"expression": fmt.Sprintf("((max) => {%s})(%d)", textScript, most),
-		"contextId":  made.ExecutionContextID, "returnByValue": true,
-	}, &got)
-	if err == nil && got.ExceptionDetails != nil {
-		err = errors.New(got.ExceptionDetails.Text)
-	}
-	return got.Result.Value, err
 }
