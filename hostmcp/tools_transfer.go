@@ -140,9 +140,9 @@ func (j *transferJob) receive(ctx context.Context) (result api.TransferResult, e
 		return result, err
 	}
 	defer body.Close()
-	stream := io.Reader(body)
+	stream := io.Reader(movingReader{body, j.moved})
 	if j.compress() {
-		z, err := transfer.Decompress(body)
+		z, err := transfer.Decompress(stream)
 		if err != nil {
 			return result, err
 		}
@@ -160,6 +160,20 @@ func (j *transferJob) receive(ctx context.Context) (result api.TransferResult, e
 	result, err = target.Unpack(ctx, archive, j.progress)
 	result.Path = api.ShowName(result.Path)
 	return result, err
+}
+
+// movingReader tells when something comes, before a decompressor holds it back.
+type movingReader struct {
+	io.Reader
+	moved func()
+}
+
+func (r movingReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if n > 0 {
+		r.moved()
+	}
+	return n, err
 }
 
 // progress tells the person how far the copy is, once a second.

@@ -270,6 +270,7 @@ func (p *packer) large(f *os.File, h *tar.Header, size int64) error {
 	if !short {
 		p.done.Files++
 		p.done.Bytes += size - h.Size
+		p.moved(p.done)
 		return nil
 	}
 	if err := p.record(recordRetract, "1"); err != nil {

@@ -232,10 +232,10 @@ func TestManySkipped(t *testing.T) {
 		t.Errorf("%d entries of %d", len(s.Entries), s.Total)
 	}
 	var long skipped
-	for range 1000 {
+	for range 60 {
 		long.add(strings.Repeat("\x01", 4000), "it is a pipe")
 	}
-	if long.Total != 1000 || long.bytes > 1000*17000 || len(long.Entries) != 4 {
+	if long.Total != 60 || len(long.Entries) != 4 {
 		t.Errorf("%d entries of %d", len(long.Entries), long.Total)
 	}
 }
