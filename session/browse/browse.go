@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Names inside a folder of ours.
+// Names inside a Folder.
 const (
 	browserName = "x-www-browser" // Debian's name for the browser of a desktop
 	entryID     = "computer-use-browser.desktop"
