@@ -163,6 +163,8 @@ func (f *fakeComputer) Ensure(ctx context.Context, progress func(string)) (*engi
 	return &engine.Endpoint{BaseURL: f.server.URL, Token: "token", Notes: f.notes}, nil
 }
 
+func (f *fakeComputer) Log(context.Context, io.Writer, int, bool) error { return nil }
+
 func (f *fakeComputer) Diagnose(context.Context) []engine.Check { return nil }
 
 func (f *fakeComputer) Status(context.Context) (*engine.Status, error) {

@@ -155,7 +155,7 @@ var SettingTable = []Setting{
 	},
 	{
 		Name: SettingLog, Default: "warn", Form: "debug, info, warn or error",
-		Doc:   "What is logged to stderr.",
+		Doc:   "What is logged to stderr. debug also makes a computer that is started log in detail; see `computer-use-mcp logs`.",
 		check: oneOf("debug", "info", "warn", "error"),
 	},
 }

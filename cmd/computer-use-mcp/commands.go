@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/falleng0d/computer-use-mcp/hostmcp"
-	"github.com/falleng0d/computer-use-mcp/hostmcp/engine/docker"
-	"github.com/falleng0d/computer-use-mcp/hostmcp/engine/local"
 )
 
 // command is one row of the table of commands. The table runs them; help, shell
@@ -95,8 +93,15 @@ func commands() []command {
 		},
 		{
 			name: "logs", help: "print the log of the computer's daemon",
-			examples: []example{{"computer-use-mcp logs | tail", "what happened last"}},
-			prepare:  (*app).logs,
+			about: []string{
+				"It is the log of what runs on the computer's side. An MCP server writes its own to stderr, which clients keep. " +
+					"COMPUTER_USE_LOG=debug, set when the computer is started, has it tell more. No log holds a key, a token or typed text.",
+			},
+			examples: []example{
+				{"computer-use-mcp logs", "what happened last"},
+				{"computer-use-mcp logs --follow --lines 0", "what happens from now on"},
+			},
+			prepare: (*app).logs,
 		},
 		{
 			name: "config", help: "print what an MCP client needs to run this program",
@@ -290,19 +295,6 @@ func (a *app) stop(*flag.FlagSet) action {
 			fmt.Fprintln(a.stderr, "The local computer was not running.")
 		}
 		return nil
-	}
-}
-
-func (a *app) logs(*flag.FlagSet) action {
-	return func(ctx context.Context, _ string) error {
-		e, _, err := chooseOrLocal(ctx, a.settings, a.logger())
-		if err != nil {
-			return err
-		}
-		if inDocker, ok := e.(*docker.Engine); ok {
-			return inDocker.Log(ctx, a.stdout)
-		}
-		return e.(*local.Engine).Log(a.stdout)
 	}
 }
 

@@ -63,7 +63,7 @@ func dockerEngine(s *hostmcp.Settings, log *slog.Logger) (*docker.Engine, error)
 	return docker.New(docker.Config{
 		Name: values[hostmcp.SettingName], Image: image, Version: version,
 		PortBase: base, Offline: values[hostmcp.SettingNetwork] == "offline", Unpublished: values[hostmcp.SettingPublish] == "off",
-		NativeViewers: values[hostmcp.SettingNative], Logger: log,
+		NativeViewers: values[hostmcp.SettingNative], Debug: s.LogLevel() <= slog.LevelDebug, Logger: log,
 	})
 }
 
@@ -79,7 +79,7 @@ func localEngine(s *hostmcp.Settings, log *slog.Logger) (*local.Engine, error) {
 	base, _ := strconv.Atoi(values[hostmcp.SettingPortBase]) // the setting is a number
 	return local.New(local.Config{
 		Name: values[hostmcp.SettingName], PortBase: base, NativeViewers: values[hostmcp.SettingNative],
-		Unsafe: values[hostmcp.SettingSandbox] == "off", Logger: log,
+		Unsafe: values[hostmcp.SettingSandbox] == "off", Debug: s.LogLevel() <= slog.LevelDebug, Logger: log,
 	})
 }
 

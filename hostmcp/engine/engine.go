@@ -5,6 +5,7 @@ package engine
 
 import (
 	"context"
+	"io"
 	"net"
 
 	"github.com/falleng0d/computer-use-mcp/api/client"
@@ -30,6 +31,11 @@ type Engine interface {
 	// person would mend it, without changing anything. What cannot be checked because
 	// of a check that failed is left out.
 	Diagnose(ctx context.Context) []Check
+
+	// Log writes the last lines of the log of the computer's daemon to w, and with follow
+	// what is added to it, until ctx ends or there is nothing more to come. lines below 0
+	// is all. The log holds no key and no token.
+	Log(ctx context.Context, w io.Writer, lines int, follow bool) error
 
 	// Close ends what this process does for people who watch the computer, which goes on
 	// without it. Nothing may be called afterwards.

@@ -146,23 +146,27 @@ func (c *call) wrongVersion(f *found, cause error) *api.Error {
 // lastLines returns the end of the daemon's log as part of a sentence.
 func (c *call) lastLines(ctx context.Context) string {
 	var out bytes.Buffer
-	if err := c.copyLog(ctx, c.cfg.Name, &out, "5"); err != nil || out.Len() == 0 {
+	if err := c.copyLog(ctx, c.cfg.Name, &out, "5", false); err != nil || out.Len() == 0 {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	return " It printed last: " + strings.Join(lines, " | ")
 }
 
-// copyLog copies the last lines of the container's output, "all" or a number, to w.
-func (c *call) copyLog(ctx context.Context, name string, w io.Writer, tail string) error {
-	ctx, cancel := context.WithTimeout(ctx, c.limits.request)
-	defer cancel()
-	answer, err := c.docker.ContainerLogs(ctx, name, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Tail: tail})
+// copyLog copies the last lines of the log, "all" or a number, to w. The daemon's stdout
+// is left out: it holds the key (S0-14).
+func (c *call) copyLog(ctx context.Context, name string, w io.Writer, tail string, follow bool) error {
+	if !follow {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.limits.request)
+		defer cancel()
+	}
+	answer, err := c.docker.ContainerLogs(ctx, name, client.ContainerLogsOptions{ShowStderr: true, Tail: tail, Follow: follow})
 	if err != nil {
 		return c.explain(ctx, "read the log of the container "+name, err)
 	}
 	defer answer.Close()
-	if _, err := stdcopy.StdCopy(w, w, answer); err != nil {
+	if _, err := stdcopy.StdCopy(w, w, answer); err != nil && (!follow || ctx.Err() == nil) {
 		return fmt.Errorf("read the log of the container %s: %v", name, err)
 	}
 	return nil

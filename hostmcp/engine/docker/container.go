@@ -134,6 +134,9 @@ func (c *call) createOptions(s spec, i *image, computer string) client.Container
 	if may := c.cfg.NativeViewers; may != "" {
 		config.Cmd = append(config.Cmd, "--native-viewers", may)
 	}
+	if c.cfg.Debug {
+		config.Cmd = append(config.Cmd, "--log", "debug")
+	}
 	if tz := timeZone(c.cfg.Getenv); tz != "" {
 		config.Env = []string{"TZ=" + tz}
 	}

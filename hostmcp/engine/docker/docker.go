@@ -31,6 +31,7 @@ import (
 	"log/slog"
 	"os"
 	"regexp"
+	"strconv"
 	"sync"
 	"time"
 
@@ -55,6 +56,9 @@ type Config struct {
 	// NativeViewers says what VNC programs may do on a new computer: control, watch or
 	// off. Empty is the daemon's choice, control.
 	NativeViewers string
+
+	// Debug makes the daemon of a container that is made log in detail.
+	Debug bool
 
 	// Getenv reads DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG, DOCKER_CERT_PATH,
 	// DOCKER_TLS_VERIFY and TZ; nil is [os.Getenv].
@@ -308,13 +312,18 @@ func (c *call) isOlder(ctx context.Context, f *found, want *image) bool {
 	return have.olderThan(*want)
 }
 
-// Log copies the output of the computer's daemon, since the container was made, to w.
-func (e *Engine) Log(ctx context.Context, w io.Writer) error {
+// Log implements [engine.Engine]. The log is that of the container, without what the
+// daemon tells those who run it by hand, and ends when the container stops.
+func (e *Engine) Log(ctx context.Context, w io.Writer, lines int, follow bool) error {
 	c, err := e.call(func(string) {})
 	if err != nil {
 		return err
 	}
-	return c.copyLog(ctx, e.cfg.Name, w, "all")
+	tail := "all"
+	if lines >= 0 {
+		tail = strconv.Itoa(lines)
+	}
+	return c.copyLog(ctx, e.cfg.Name, w, tail, follow)
 }
 
 func unavailable(format string, args ...any) *api.Error {

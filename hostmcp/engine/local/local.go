@@ -30,7 +30,6 @@ package local
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -62,6 +61,9 @@ type Config struct {
 	// NativeViewers says what VNC programs may do: control, watch or off. Empty is
 	// the daemon's choice, control.
 	NativeViewers string
+
+	// Debug makes a daemon that is started log in detail.
+	Debug bool
 
 	// Unsafe runs the daemon without the sandbox: agents' programs can then do to
 	// this machine whatever the user can.
@@ -290,17 +292,6 @@ func (e *Engine) killOrphans() bool {
 		kill(pid)
 	}
 	return len(holders) > 0
-}
-
-// Log copies the daemon's log to w.
-func (e *Engine) Log(w io.Writer) error {
-	f, err := os.Open(e.state.log())
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = io.Copy(w, f)
-	return err
 }
 
 func unavailable(format string, args ...any) *api.Error {

@@ -51,7 +51,7 @@ func (e *Engine) start(ctx context.Context, lock *os.File) (*engine.Endpoint, er
 			WithFix("Make %s writable for this user.", e.state.log())
 	}
 	defer log.Close()
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stderr = log // what goes to stdout, the key, belongs in no log
 	cmd.ExtraFiles = []*os.File{lock}
 	// A session of its own: what a terminal or a client sends to this process's
 	// group when it ends is not meant for the computer.
@@ -108,6 +108,9 @@ func (e *Engine) command(computerd string) (*exec.Cmd, error) {
 	}
 	if may := e.cfg.NativeViewers; may != "" {
 		daemon = append(daemon, "--native-viewers", may)
+	}
+	if e.cfg.Debug {
+		daemon = append(daemon, "--log", "debug")
 	}
 	if e.cfg.Unsafe && os.Getuid() != 0 { // as root Chromium cannot use its own
 		daemon = append(daemon, "--browser-sandbox")

@@ -22,7 +22,7 @@ type Config struct {
 	Name, StateDir, HomeDir, Computerd string
 	PortBase                           int
 	NativeViewers                      string
-	Unsafe                             bool
+	Debug, Unsafe                      bool
 	Logger                             *slog.Logger
 }
 
@@ -55,7 +55,7 @@ func (*Engine) Diagnose(context.Context) []engine.Check {
 func (*Engine) Stop(context.Context) (bool, error) { return false, refusal() }
 
 // Log returns an [api.Error] of CodeEngineUnavailable.
-func (*Engine) Log(io.Writer) error { return refusal() }
+func (*Engine) Log(context.Context, io.Writer, int, bool) error { return refusal() }
 
 func refusal() error {
 	return api.Errorf(api.CodeEngineUnavailable, "The local engine exists on Linux only; this is %s.", runtime.GOOS).

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"context"
+	"flag"
+)
+
+// logs prints the log of the computer's daemon.
+func (a *app) logs(flags *flag.FlagSet) action {
+	lines := flags.Int("lines", 200, "the last `N` lines; -1 for all")
+	follow := flags.Bool("follow", false, "go on with what is added, until Ctrl-C")
+	return func(ctx context.Context, _ string) error {
+		e, _, err := chooseOrLocal(ctx, a.settings, a.logger())
+		if err != nil {
+			return err
+		}
+		defer e.Close()
+		return e.Log(ctx, a.stdout, *lines, *follow)
+	}
+}
