@@ -19,7 +19,7 @@ var Codes = []CodeInfo{
 	{CodeScreenFailed, "The screen could not be captured or worked. It repairs itself.", "Observe again in a few seconds. Programs may be gone; a note says so."},
 	{CodeBusy, "Something that can only be done once at a time is being done.", "Wait for it, then try again."},
 	{CodeTimeout, "It took longer than it may.", "Look at what has happened, then try again or wait with computer_wait."},
-	{CodeCanceled, "The client cancelled the call, or the server is closing. What was pressed is released.", "Nothing; look before you go on."},
+	{CodeCanceled, "The client cancelled the call, or the server is closing. What was pressed is released.", "Look at what was done before you go on."},
 	{CodeTooLarge, "The request or the result is larger than what is accepted.", "Ask for less at once."},
 	{CodeNotFound, "A file, program, job or route does not exist.", "Check the name."},
 	{CodeExists, "There is something at the path already.", "Choose another path, or say that it may be replaced."},

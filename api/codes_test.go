@@ -48,6 +48,18 @@ func TestCodesAreComplete(t *testing.T) {
 	}
 }
 
+func TestEveryErrorHasAFix(t *testing.T) {
+	for _, c := range Codes {
+		e := Errorf(c.Code, "It did not work.")
+		if want := "It did not work. " + c.Do; e.Error() != want {
+			t.Errorf("%s says %q, want %q", c.Code, e, want)
+		}
+		if e := e.WithFix("Do %d.", 1); e.Error() != "It did not work. Do 1." {
+			t.Errorf("with another fix %s says %q", c.Code, e)
+		}
+	}
+}
+
 func TestErrorsDocIsCurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Errors
@@ -58,7 +70,7 @@ Every refusal of a tool is a tool error whose structured content is one object:
 |---|---|
 | ` + "`code`" + ` | one of the codes below; the list is closed, so clients may switch on it |
 | ` + "`message`" + ` | what happened, with the value that caused it |
-| ` + "`fix`" + ` | what to do next; may be empty |
+| ` + "`fix`" + ` | what to do next |
 | ` + "`retryable`" + ` | whether the same call may succeed later, unchanged |
 
 The text beside it is the message and the fix. The HTTP API of the computer's daemon

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Code names a kind of refusal. The list is closed: clients may switch on it.
@@ -49,18 +50,23 @@ type Error struct {
 
 // Error returns the message and the fix as text.
 func (e *Error) Error() string {
-	if e.Fix == "" {
+	if e.Fix == "" { // from another version
 		return e.Message
 	}
 	return e.Message + " " + e.Fix
 }
 
-// Errorf returns an Error without a fix; see [Error.WithFix].
+// Errorf returns an Error with the fix that [Codes] has for its code. Where a better one
+// is known, [Error.WithFix] gives it.
 func Errorf(code Code, format string, args ...any) *Error {
-	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+	e := &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+	if i := slices.IndexFunc(Codes, func(c CodeInfo) bool { return c.Code == code }); i >= 0 {
+		e.Fix = Codes[i].Do
+	}
+	return e
 }
 
-// WithFix returns e with its fix set.
+// WithFix returns e with another fix.
 func (e *Error) WithFix(format string, args ...any) *Error {
 	e.Fix = fmt.Sprintf(format, args...)
 	return e
