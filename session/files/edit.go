@@ -2,6 +2,8 @@ package files
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -36,7 +38,7 @@ func edit(p place, r api.EditFileRequest) (result api.EditFileResult, err error)
 	case len(places) == 0:
 		return result, absentError(name, text, r.OldText)
 	case len(places) > 1 && !r.All:
-		return result, api.Errorf(api.CodeBadRequest, "The old_text stands at %d places in %s, in the lines %s.", len(places), name, listLines(text, places)).
+		return result, api.Errorf(api.CodeBadRequest, "The old_text stands at %d places in %s, in %s.", len(places), name, listLines(text, places)).
 			WithFix("Give more of the text around the one that is meant, or set all to replace every one.")
 	}
 	text, lines := strings.ReplaceAll(text, r.OldText, r.NewText), lineNumbers(text, places)
@@ -74,10 +76,15 @@ func lineNumbers(text string, places []int) []int {
 	return numbers
 }
 
+// listLines says in which lines places are, each line once.
 func listLines(text string, places []int) string {
-	list := strings.Trim(strings.ReplaceAll(fmt.Sprint(lineNumbers(text, places)), " ", ", "), "[]")
+	lines := slices.Compact(lineNumbers(text, places))
+	list := "line " + strconv.Itoa(lines[0])
+	if len(lines) > 1 {
+		list = "the lines " + strings.Trim(strings.ReplaceAll(fmt.Sprint(lines), " ", ", "), "[]")
+	}
 	if len(places) > maxPlaces {
-		list += fmt.Sprintf(" and %d more", len(places)-maxPlaces)
+		list += fmt.Sprintf(" and at %d places behind", len(places)-maxPlaces)
 	}
 	return list
 }

@@ -228,6 +228,11 @@ func TestRightsOfTheProgramsUser(t *testing.T) {
 	if err != nil || info.Sys().(*syscall.Stat_t).Uid != 12345 {
 		t.Errorf("a new file: %v, %v", info, err)
 	}
+	// What to do about a file in home is not to use one in home.
+	os.WriteFile(filepath.Join(home, "theirs"), nil, 0o600)
+	if e := b.refused(denied, Read, api.ReadFileRequest{Path: "theirs"}); !strings.Contains(e.Fix, "ls -ld") {
+		t.Errorf("%v", e)
+	}
 	if exists("/etc/computer-use-planted") {
 		t.Error("a file was made behind the planted link")
 	}

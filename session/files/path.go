@@ -44,7 +44,7 @@ func pathError(verb, path string, err error) *api.Error {
 		return e.WithFix("Check the path; list_files shows a folder.")
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return api.Errorf(api.CodePermissionDenied, "The computer's user may not %s %s: %v.", verb, name, cause(err)).
-			WithFix("Use a path in home (~), which belongs to that user.")
+			WithFix("Look at its rights with shell (ls -ld), or use another path; most of home (~) can be written.")
 	case errors.Is(err, syscall.ENOTDIR):
 		return api.Errorf(api.CodeNotAFolder, "%s, or a part of it, is not a folder.", name).
 			WithFix("Check the path; read_file reads a file.")

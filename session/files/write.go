@@ -70,7 +70,7 @@ func replace(path string, old fs.FileInfo, content []byte) (notes []string, err 
 	switch err := replaceWhole(path, old, content); {
 	case err == nil:
 		return nil, nil
-	case old == nil || !errors.Is(err, fs.ErrPermission):
+	case old == nil || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist): // as a folder of /proc says
 		return nil, pathError("write", path, err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)

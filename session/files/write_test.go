@@ -69,6 +69,16 @@ func TestWriteKeepsModeAndOwner(t *testing.T) {
 	}
 }
 
+// A file of /proc is written though no other can be made beside it.
+func TestWriteIntoProc(t *testing.T) {
+	b := newBench(t)
+	r := do[api.WriteFileResult](b, Write, api.WriteFileRequest{Path: "/proc/self/comm", Content: "written"})
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "in place") {
+		t.Errorf("%+v", r)
+	}
+	b.refused(api.CodeNotFound, Write, api.WriteFileRequest{Path: "/proc/self/nothing", Content: "x"})
+}
+
 // S0-118: a folder is refused, and stays.
 func TestWriteRefusesFolders(t *testing.T) {
 	b := newBench(t)
@@ -142,6 +152,12 @@ func TestEditRefusals(t *testing.T) {
 		}
 		if b.content("f") != c.text {
 			t.Errorf("%s: the file changed", c.name)
+		}
+	}
+	for text, want := range map[string]string{"aXbXc\nXd\n": ", in the lines 1, 2.", "XX": ", in line 1."} {
+		b.file("f", text)
+		if e := b.refused(api.CodeBadRequest, Edit, api.EditFileRequest{Path: "f", OldText: "X", NewText: "x"}); !strings.HasSuffix(e.Message, want) {
+			t.Errorf("%q: %v, want the end %q", text, e, want)
 		}
 	}
 	b.file("latin", "caf\xe9")
