@@ -23,7 +23,7 @@ func waitTools() []Tool {
 				{Name: "for", Kind: String, Enum: []string{api.WaitStill, api.WaitChange, api.WaitWindow, api.WaitFile, api.WaitPort}, Doc: "Default still."},
 				regionField("Watch only this part of the screen, in screen pixels; for still and change."),
 				{Name: "title", Kind: String, Doc: "Part of the window's title, in any case; for window."},
-				{Name: "path", Kind: String, Doc: "Path on the computer, relative to home; for file."},
+				{Name: "path", Kind: String, Doc: "For file: absolute, relative to the session's folder, or from ~."},
 				{Name: "port", Kind: Integer, Min: 1, Max: 65535, Doc: "TCP port of the computer's localhost; for port."},
 				{Name: "timeout_ms", Kind: Integer, Min: 0, Max: milliseconds(api.MaxWaitTimeout), Doc: "Give up after this long. Default 10000."},
 			},

@@ -66,7 +66,7 @@ func (s *Session) await(ctx context.Context, d *Desktop, r api.WaitRequest) (whe
 	case api.WaitWindow:
 		return where, awaitWindow(ctx, d.Screen, r.Title)
 	case api.WaitFile:
-		path := s.table.cfg.Programs.path(r.Path)
+		path := s.path(r.Path)
 		return where, every(ctx, poll, func() bool {
 			_, err := os.Lstat(path)
 			return err == nil
@@ -222,13 +222,14 @@ func containsFold(s, part string) bool {
 	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
 }
 
-// path resolves a path that an agent gives: ~ and a relative one start at home.
-func (p Programs) path(name string) string {
+// path resolves a path that an agent gives: ~ is home, a relative one starts in the
+// session's folder.
+func (s *Session) path(name string) string {
 	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
-		return filepath.Join(p.Home, rest)
+		return filepath.Join(s.table.cfg.Programs.Home, rest)
 	}
 	if !filepath.IsAbs(name) {
-		return filepath.Join(p.Home, name)
+		return filepath.Join(s.work.folder(), name)
 	}
 	return name
 }

@@ -114,7 +114,8 @@ func TestWaitFileAndPort(t *testing.T) {
 	table.cfg.Programs.Home = t.TempDir()
 	s := start(t, table, nil)
 	defer table.End(s.ID())
-	for _, path := range []string{"~/report.pdf", "report.pdf", filepath.Join(table.cfg.Programs.Home, "report.pdf")} {
+	s.work.cwd = filepath.Join(table.cfg.Programs.Home, "docs") // as set_cwd does
+	for _, path := range []string{"~/report.pdf", "../report.pdf", filepath.Join(table.cfg.Programs.Home, "report.pdf")} {
 		request := fmt.Sprintf(`{"for":"file","path":%q,"timeout_ms":0}`, path)
 		if r := wait(t, s, request); r.Met {
 			t.Errorf("%s is there too early", path)
@@ -123,7 +124,7 @@ func TestWaitFileAndPort(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(table.cfg.Programs.Home, "report.pdf"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"~/report.pdf", "report.pdf", filepath.Join(table.cfg.Programs.Home, "report.pdf")} {
+	for _, path := range []string{"~/report.pdf", "../report.pdf", filepath.Join(table.cfg.Programs.Home, "report.pdf")} {
 		if r := wait(t, s, fmt.Sprintf(`{"for":"file","path":%q}`, path)); !r.Met {
 			t.Errorf("%s is not found", path)
 		}
