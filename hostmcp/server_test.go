@@ -283,6 +283,34 @@ func TestArrivalOrder(t *testing.T) {
 	p.receive()
 }
 
+// end_session does not wait for the calls that it ends.
+func TestEndSessionTakesNoTurn(t *testing.T) {
+	f := newFakeComputer(t)
+	acting, end := make(chan struct{}), make(chan struct{})
+	f.onAct = func(context.Context, string, api.ActRequest, func(api.Progress)) (api.ActResult, []client.Image, error) {
+		close(acting)
+		<-end
+		return api.ActResult{}, nil, api.Errorf(api.CodeSessionEnded, "It ended.")
+	}
+	c := connect(t, newServer(f, nil), "", nil)
+	session := open(t, c)
+	acted := make(chan bool)
+	go func() {
+		result, err := c.CallTool(context.Background(), &mcp.CallToolParams{Name: "computer_act", Arguments: map[string]any{
+			"session": session, "actions": []any{map[string]any{"kind": "wait", "ms": 5000}},
+		}})
+		acted <- err == nil && result.IsError
+	}()
+	<-acting
+	if text, _, isError := call(t, c, "end_session", map[string]any{"session": session}); isError {
+		t.Errorf("end_session: %s", text)
+	}
+	close(end)
+	if !<-acted {
+		t.Error("the call that was ended was no error")
+	}
+}
+
 // A call that is cancelled while it waits for its turn lets the others through.
 func TestCancelWhileWaiting(t *testing.T) {
 	f := newFakeComputer(t)

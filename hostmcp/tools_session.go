@@ -26,9 +26,8 @@ func sessionTools() []Tool {
 		},
 		{
 			Name: "end_session", Title: "End the session",
-			Description: "End a session when its task is done. Its screen and the programs on it are closed; files stay.",
+			Description: "End a session when its task is done. Its screen and the programs on it are closed, calls in progress are cancelled; files stay.",
 			Destructive: true,
-			Ordered:     true,
 			Run:         endSession,
 		},
 	}

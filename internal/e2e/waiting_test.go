@@ -65,6 +65,27 @@ func TestWait(t *testing.T) {
 	s.call("shell", map[string]any{"session": s.id, "command": fmt.Sprintf("python3 -m http.server %d --bind 127.0.0.1", port), "background": true})
 	met(map[string]any{"for": "port", "port": port, "timeout_ms": 20_000})
 	s.refused("bad_request", "computer_wait", map[string]any{"session": s.id, "for": "window"})
+	s.endsAtOnce()
+}
+
+// endsAtOnce ends the session while it waits for something.
+func (s *session) endsAtOnce() {
+	s.t.Helper()
+	waiting := make(chan error, 1)
+	asked := time.Now()
+	go func() {
+		_, err := s.try("computer_wait", map[string]any{"session": s.id, "for": "file", "path": "never", "timeout_ms": 25_000})
+		waiting <- err
+	}()
+	// Nothing tells that the wait has begun. Should it come too late, it is refused.
+	s.end()
+	err := <-waiting
+	if r, ok := err.(*refusal); !ok || r.Code != "session_ended" && r.Code != "unknown_session" {
+		s.t.Errorf("the wait ended with %v", err)
+	}
+	if took := time.Since(asked); took > 15*time.Second {
+		s.t.Errorf("the session ended after %v", took)
+	}
 }
 
 // What one session configures is in force for it alone.
