@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -12,10 +13,13 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/falleng0d/computer-use-mcp/api"
 )
 
-// maxLine bounds one incoming message in bytes.
-const maxLine = 16 << 20
+// maxLine bounds one incoming message in bytes: a file of the most that write_file takes
+// fits in, however it is written as JSON, so that a larger one gets that tool's answer.
+const maxLine = api.MaxFileBody
 
 // Stdio returns the transport over this process's stdin and stdout. From then on
 // os.Stdout is stderr, so that nothing but the protocol can get between its lines.
@@ -29,7 +33,7 @@ func Stdio() mcp.Transport {
 func lineTransport(r io.ReadCloser, w io.WriteCloser) mcp.Transport {
 	out := &lockedWriter{WriteCloser: w}
 	return &mcp.IOTransport{
-		Reader:        &lineReader{Closer: r, in: bufio.NewReaderSize(r, 64<<10), out: out},
+		Reader:        &lineReader{Closer: r, in: bufio.NewReaderSize(r, 64<<10), out: out, most: maxLine},
 		Writer:        out,
 		MaxLineLength: -1, // lineReader bounds lines without ending the session
 	}
@@ -54,6 +58,7 @@ type lineReader struct {
 	io.Closer
 	in   *bufio.Reader
 	out  io.Writer
+	most int    // bytes of a line
 	rest []byte // of a line that was passed on in part
 }
 
@@ -81,7 +86,7 @@ func (r *lineReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-var errLineTooLong = errors.New("the message is longer than 16 MiB; send less in one call")
+var errLineTooLong = fmt.Errorf("the message is longer than %d MiB; send less in one call", maxLine>>20)
 
 // next reads one line. A line that is too long is read to its end and comes back as
 // its beginning and end with the error.
@@ -90,7 +95,7 @@ func (r *lineReader) next() ([]byte, error) {
 	tooLong := false
 	for {
 		part, err := r.in.ReadSlice('\n')
-		if len(line)+len(part) > maxLine {
+		if len(line)+len(part) > r.most {
 			tooLong = true
 		}
 		if tooLong && len(line) > 2*lineEnds {

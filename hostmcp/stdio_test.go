@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/falleng0d/computer-use-mcp/api"
 )
 
 // FuzzLines: whatever arrives, what is passed on is messages, and what is written is
@@ -21,7 +23,7 @@ func FuzzLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var out bytes.Buffer
-		r := &lineReader{in: bufio.NewReader(bytes.NewReader(data)), out: &out}
+		r := &lineReader{in: bufio.NewReader(bytes.NewReader(data)), out: &out, most: maxLine}
 		passed, err := io.ReadAll(r)
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +44,8 @@ func FuzzLines(f *testing.F) {
 // A message that is too long is answered under its own id, so that its caller does not
 // wait, and the session goes on.
 func TestLongLine(t *testing.T) {
-	pad := strings.Repeat("x", maxLine)
+	const most = 64 << 10
+	pad := strings.Repeat("x", most)
 	next := `{"jsonrpc":"2.0","method":"a"}` + "\n"
 	for _, test := range []struct{ line, id string }{
 		{`{"jsonrpc":"2.0","id":7,"method":"a","params":{"x":"` + pad + `"}}`, `7`},
@@ -54,7 +57,7 @@ func TestLongLine(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":9,"method":"a","params":"` + pad + `"}`, `9`},
 	} {
 		var out bytes.Buffer
-		r := &lineReader{in: bufio.NewReader(strings.NewReader(test.line + "\n" + next)), out: &out}
+		r := &lineReader{in: bufio.NewReader(strings.NewReader(test.line + "\n" + next)), out: &out, most: most}
 		passed, err := io.ReadAll(r)
 		if err != nil || string(passed) != next {
 			t.Fatalf("passed on %.80q, %v", passed, err)
@@ -66,8 +69,29 @@ func TestLongLine(t *testing.T) {
 	}
 	// Its ends alone are no message, also where the input ends with it.
 	var out bytes.Buffer
-	r := &lineReader{in: bufio.NewReader(strings.NewReader(`{"jsonrpc":"2.0","id":9,"method":"a","params":"` + pad + `"}`)), out: &out}
+	r := &lineReader{in: bufio.NewReader(strings.NewReader(`{"jsonrpc":"2.0","id":9,"method":"a","params":"` + pad + `"}`)), out: &out, most: most}
 	if passed, err := io.ReadAll(r); err != nil || len(passed) > 0 {
 		t.Errorf("passed on %.80q, %v", passed, err)
+	}
+}
+
+// S0-115: what write_file takes comes through, and a little more is refused by the tool,
+// with a code, and not by the line's length.
+func TestTheLargestFileFitsIntoALine(t *testing.T) {
+	const longest = len(`\u003c`) * api.MaxWriteFile // as JSON
+	if longest+1000 > maxLine {
+		t.Errorf("a line has at most %d bytes, a file's text can take %d", maxLine, longest)
+	}
+	p := newPipe(t, newServer(newFakeComputer(t), nil))
+	p.initialize("2025-11-25")
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_computer","arguments":{"title":"x"}}}`)
+	p.receive()
+	// The fake computer has no route for files.
+	for size, want := range map[int]string{api.MaxWriteFile: "404", api.MaxWriteFile + 1: `"code":"too_large"`} {
+		p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"write_file","arguments":{"session":%q,"path":"x","content":"%s"}}}`,
+			api.NewID(), strings.Repeat("x", size))
+		if got := p.receive(); !strings.Contains(got, want) {
+			t.Errorf("%d bytes: %.300s, want %s", size, got, want)
+		}
 	}
 }
