@@ -47,7 +47,9 @@ type ShellResult struct {
 	StdoutDropped int64  `json:"stdout_dropped,omitempty"` // bytes left out of the middle
 	StderrDropped int64  `json:"stderr_dropped,omitempty"`
 	TimedOut      bool   `json:"timed_out"`
-	Job           string `json:"job,omitempty"`
+	// Notes say what was done otherwise than asked for, such as a shorter timeout.
+	Notes []string `json:"notes,omitempty"`
+	Job   string   `json:"job,omitempty"`
 	// Stopped says why the command did not run to its end: the time was up, the call
 	// was cancelled or the session ended. The output up to then is there.
 	Stopped *Error `json:"stopped,omitempty"`
@@ -100,6 +102,8 @@ type Job struct {
 	StartedAt  time.Time `json:"started_at"`
 	DurationMS int64     `json:"duration_ms"`
 	Total      int64     `json:"total"` // bytes of output so far
+	// Stopped is set for a job that job_stop or its timeout has ended.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // JobList is the answer of RouteJobList: the session's jobs and the computer's kept

@@ -109,6 +109,9 @@ func shellText(r api.ShellResult) string {
 	if r.Stopped != nil {
 		b.WriteString(r.Stopped.Error() + "\n")
 	}
+	for _, note := range r.Notes {
+		b.WriteString(note + "\n")
+	}
 	if r.ExitCode != nil {
 		fmt.Fprintf(&b, "Exit code %d after %s.", *r.ExitCode, age(r.DurationMS))
 	}
@@ -159,7 +162,12 @@ func jobStop(ctx context.Context, c *Call, args api.JobRequest) (*Reply, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Reply{Text: "Job " + r.Job + " was stopped. " + jobState(r.Running, r.ExitCode, r.DurationMS), Structured: r}, nil
+	text := "Job " + r.Job + " was stopped. " + jobState(r.Running, r.ExitCode, r.DurationMS)
+	if !r.Stopped && !r.Running {
+		text = "Job " + r.Job + " had ended before. " + jobState(r.Running, r.ExitCode, r.DurationMS) +
+			" If it had left something running, that was ended now."
+	}
+	return &Reply{Text: text, Structured: r}, nil
 }
 
 func jobList(ctx context.Context, c *Call) (*Reply, error) {

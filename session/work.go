@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -65,6 +66,9 @@ func (s *Session) Shell(ctx context.Context, r api.ShellRequest) (result api.She
 	}
 	most := s.settings.shellMax
 	result, err = s.work.shell.Run(ctx, s.command(r.Command), min(timeout, most))
+	if timeout > most {
+		result.Notes = append(result.Notes, fmt.Sprintf("The timeout was %v, the longest that the user allows, and not %v.", most, timeout))
+	}
 	if result.TimedOut && timeout >= most {
 		result.Stopped.WithFix("No command may run longer than that in the foreground. Run it with background, or do less at once.")
 	}

@@ -103,6 +103,9 @@ func TestShellTimeouts(t *testing.T) {
 		if !ok || r.Code != "timeout" || !strings.Contains(got.text, "stdout:\na") {
 			t.Fatalf("%v: %v, %q", args, err, got.text)
 		}
+		if args["timeout"] == 1000 && !strings.Contains(got.text, "The timeout was 2s, the longest that the user allows, and not 16m40s.") {
+			t.Errorf("a timeout above the maximum: %s", got.text)
+		}
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("%v: back after %v", args, took)
 		}
@@ -167,6 +170,12 @@ func TestJobs(t *testing.T) {
 	}
 	if got := s.call("job_stop", map[string]any{"session": s.id, "job": first}); got.fields["running"] != false {
 		t.Errorf("%v", got.fields)
+	}
+	over := job("true")
+	for s.call("job_output", map[string]any{"session": s.id, "job": over, "wait_ms": 10000}).fields["running"] == true {
+	}
+	if got := s.call("job_stop", map[string]any{"session": s.id, "job": over}); !strings.Contains(got.text, "had ended before") {
+		t.Errorf("a stop of a job that is over says %q", got.text)
 	}
 	s.refused("not_found", "job_output", map[string]any{"session": s.id, "job": "none"})
 	job("sleep 1003")

@@ -84,6 +84,9 @@ func TestShellTimeoutHasAMaximum(t *testing.T) {
 	}
 	for _, timeout := range []float64{0, 1000} {
 		r, err := h.Shell(t.Context(), s.Session, api.ShellRequest{Command: "sleep 100", Timeout: timeout})
+		if said := strings.Join(r.Notes, " "); strings.Contains(said, "200ms") != (timeout > 0) {
+			t.Errorf("%v: the notes say %q", timeout, said)
+		}
 		if err != nil || !r.TimedOut || strings.Contains(r.Stopped.Fix, "longer timeout") || !strings.Contains(r.Stopped.Fix, "background") {
 			t.Errorf("%v: %+v, %v", timeout, r, err)
 		}

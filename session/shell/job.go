@@ -33,6 +33,7 @@ type job struct {
 
 	// What follows is written before done is closed.
 	exitCode *int
+	stopped  bool // it did not end by itself
 	ended    time.Time
 }
 
@@ -103,8 +104,10 @@ func (j *job) wait(timeout time.Duration) {
 		}
 		j.process.reap()
 	case <-late:
+		j.stopped = true
 		j.process.end(jobGrace)
 	case <-j.stopping:
+		j.stopped = true
 		j.process.end(jobGrace)
 	}
 	j.exitCode = j.process.exitCode()
@@ -147,7 +150,7 @@ func (j *job) info() api.Job {
 		DurationMS: time.Since(j.started).Milliseconds(), Total: j.output.written(),
 	}
 	if !i.Running {
-		i.ExitCode = j.exitCode
+		i.ExitCode, i.Stopped = j.exitCode, j.stopped
 		i.DurationMS = j.ended.Sub(j.started).Milliseconds()
 	}
 	return i

@@ -89,7 +89,7 @@ func TestJobStop(t *testing.T) {
 		}
 		b.run("while [ ! -e pids ] || [ $(wc -l < pids) -lt 6 ]; do sleep .01; done")
 		info, err := b.Stop(id)
-		if err != nil || info.Running || info.ExitCode == nil {
+		if err != nil || info.Running || info.ExitCode == nil || !info.Stopped {
 			t.Errorf("%+v, %v", info, err)
 		}
 		b.gone(b.pids("pids"))
@@ -98,6 +98,15 @@ func TestJobStop(t *testing.T) {
 		}
 		if info, err := b.Stop(id); err != nil || info.Running {
 			t.Errorf("a second stop: %+v, %v", info, err)
+		}
+		id = b.start1("exit 3", false)
+		for out := (api.JobOutput{Running: true}); out.Running; {
+			if out, err = b.Output(t.Context(), api.JobOutputRequest{Job: id, WaitMS: 10000}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if info, err := b.Stop(id); err != nil || info.Running || info.Stopped || *info.ExitCode != 3 {
+			t.Errorf("a stop after the end: %+v, %v", info, err)
 		}
 		if _, err := b.Stop("nothing"); api.AsError(err).Code != api.CodeNotFound {
 			t.Errorf("%v", err)
