@@ -43,6 +43,7 @@ export class PasteKeys {
       notice("The clipboard holds no text.");
       return;
     }
+    echo = text;
     const problem = await this.#send(text);
     if (problem) {
       notice(`The text was not pasted: ${problem}`);
@@ -56,9 +57,14 @@ export class PasteKeys {
   }
 }
 
+let echo = null; // text that was pasted, which comes back as the screen's new clipboard
+
 // copyOut puts text that was copied on the screen on the person's clipboard. Browsers
 // refuse that to pages in the background and to pages that nobody has clicked in.
 export async function copyOut(text) {
+  const own = text === echo;
+  echo = null;
+  if (own) return;
   try {
     await navigator.clipboard.writeText(text);
     notice("Copied from the screen.");
