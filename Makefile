@@ -9,7 +9,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 FUZZTIME := 30s
 BENCHTIME := 1s
 
-.PHONY: help try assets build test race lint fuzz bench docs image image-slim e2e-docker clean
+.PHONY: help try assets build test race lint fuzz bench docs image image-slim e2e-docker release changelog clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ assets: ## fetch the part of the viewer page that is not ours, noVNC
 	scripts/fetch-novnc
 
 build: assets ## build both binaries into bin/
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 test: ## install what the tests need and run them all
 	scripts/install test
@@ -62,5 +62,11 @@ image-slim: assets ## build its small flavour as computer-use-mcp:slim
 e2e-docker: assets ## test computers in Docker; starts an engine where none answers
 	scripts/docker-e2e -v
 
+release: assets ## build the archives of all platforms into dist/, with checksums and a bill of materials
+	go run ./internal/release -version '$(VERSION)' -out dist
+
+changelog: ## write CHANGELOG.md from the commit messages
+	scripts/changelog >CHANGELOG.md
+
 clean: ## remove what was built
-	rm -rf bin try.png
+	rm -rf bin dist try.png

@@ -7,13 +7,22 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/falleng0d/computer-use-mcp/hostmcp"
 )
 
-// version is set at release by the linker.
+// version is set by the linker in what `make` builds, and otherwise "dev".
 var version = "dev"
+
+// init takes the version of a release that go install has fetched, which no linker flag
+// names. A checkout has no checksum and stays "dev".
+func init() {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Sum != "" && version == "dev" {
+		version = info.Main.Version
+	}
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
