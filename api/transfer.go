@@ -14,7 +14,8 @@ import (
 // sent anything of the archive. The answer is multipart, see the package comment.
 //
 // RouteGetArchive answers with an archive of type ArchiveType, which ends in a record
-// that says whether it is whole; or with an Error, when there is nothing to pack.
+// that says whether it is whole. An archive that breaks off has the reason, an Error, in
+// the trailer TrailerError. When there is nothing to pack the answer is an Error.
 const (
 	RoutePutArchive = "POST /v1/sessions/{id}/put_archive"
 	RouteGetArchive = "POST /v1/sessions/{id}/get_archive"
@@ -23,6 +24,8 @@ const (
 const (
 	// HeaderRequest carries the JSON of a request whose body is something else.
 	HeaderRequest = "Computer-Use-Request"
+	// TrailerError carries the JSON of an Error behind a body that is not whole.
+	TrailerError = "Computer-Use-Error"
 	// ArchiveType is the content type of an archive.
 	ArchiveType = "application/x-tar"
 )

@@ -67,18 +67,23 @@ func (c *Client) GetArchive(ctx context.Context, session string, r api.GetArchiv
 		defer resp.Body.Close()
 		return nil, refusalOf(ctx, resp)
 	}
-	return archive{ctx, resp.Body}, nil
+	return archive{ctx, resp}, nil
 }
 
 // archive is a body whose errors have a code.
 type archive struct {
-	ctx context.Context
-	io.ReadCloser
+	ctx  context.Context
+	resp *http.Response
 }
 
+func (a archive) Close() error { return a.resp.Body.Close() }
+
 func (a archive) Read(p []byte) (int, error) {
-	n, err := a.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
+	n, err := a.resp.Body.Read(p)
+	switch {
+	case err == io.EOF && a.resp.Trailer.Get(api.TrailerError) != "":
+		err = decodeError([]byte(a.resp.Trailer.Get(api.TrailerError)))
+	case err != nil && err != io.EOF:
 		err = connectionError(a.ctx, err)
 	}
 	return n, err

@@ -204,6 +204,11 @@ type answer struct {
 func (a *agent) try(name string, args map[string]any) (answer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	return a.tryUntil(ctx, name, args)
+}
+
+// tryUntil calls a tool with another deadline.
+func (a *agent) tryUntil(ctx context.Context, name string, args map[string]any) (answer, error) {
 	result, err := a.client.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: args})
 	if err != nil {
 		return answer{}, fmt.Errorf("call %s: %w", name, err)

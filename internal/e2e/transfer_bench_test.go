@@ -73,8 +73,8 @@ func BenchmarkFileTransfer(b *testing.B) {
 			copy func()
 			made string
 		}{
-			{"to", func() { s.put(data.path, "~/") }, filepath.Join(c.home, name)},
-			{"from", func() { s.get("~/"+name, out) }, filepath.Join(out, name)},
+			{"to", func() { s.measured(b, "to_computer", data.path, "~/") }, filepath.Join(c.home, name)},
+			{"from", func() { s.measured(b, "from_computer", out, "~/"+name) }, filepath.Join(out, name)},
 			{"cp", func() { shellCommand(b, `cp -r "$1" "$2"`, data.path, filepath.Join(out, "cp")) }, filepath.Join(out, "cp")},
 			{"tar", func() {
 				shellCommand(b, `mkdir "$2"; tar -C "$(dirname "$1")" -cf - "$(basename "$1")" | tar -C "$2" -xf -`, data.path, filepath.Join(out, "tar"))
@@ -101,6 +101,16 @@ func BenchmarkFileTransfer(b *testing.B) {
 	}
 	daemon, child := memory()
 	b.Logf("memory: server %d MB, daemon %d MB, child %d MB", peak(a.process.Pid)>>20, daemon>>20, child>>20)
+}
+
+// measured copies without a limit of time.
+func (s *session) measured(b *testing.B, direction, host, computer string) {
+	b.Helper()
+	args := transferArgs(direction, host, computer, nil)
+	args["session"] = s.id
+	if _, err := s.tryUntil(b.Context(), "file_transfer", args); err != nil {
+		b.Fatal(err)
+	}
 }
 
 func shellCommand(b *testing.B, script string, args ...string) {
@@ -132,16 +142,8 @@ func watchMemory(pid int) func() (daemon, child int64) {
 		ticker := time.NewTicker(20 * time.Millisecond)
 		defer ticker.Stop()
 		for {
-			lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-			for _, list := range lists {
-				data, _ := os.ReadFile(list)
-				for _, field := range strings.Fields(string(data)) {
-					n, _ := strconv.Atoi(field)
-					line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", n))
-					if strings.HasSuffix(string(line), "\x00files\x00") {
-						child = max(child, peak(n))
-					}
-				}
+			if n := filesChild(pid); n != 0 {
+				child = max(child, peak(n))
 			}
 			select {
 			case <-stop:

@@ -1,13 +1,16 @@
 package e2e
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -148,4 +151,186 @@ func TestFileTransfer(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(back, "copy/sparse")); err != nil || info.Sys().(*syscall.Stat_t).Blocks > 2000 {
 		t.Errorf("the holes are filled: %+v, %v", info, err)
 	}
+}
+
+// S0-122, S0-128 to S0-131, S0-139: refusals of either end, through the built binaries.
+func TestFileTransferRefusals(t *testing.T) {
+	c := newComputer(t)
+	s := c.agent().start("Refusals")
+	host := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(host, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	file := write("file", "host")
+	s.shell("mkdir -p work/folder; echo -n computer > work/file; mkfifo work/pipe; ln -s nowhere work/dangling; touch work/secret; chmod 0 work/secret; mkdir locked; chmod 555 locked")
+	s.on("set_cwd", map[string]any{"path": "work"})
+	before := treeOf(t, c.home)
+	for _, r := range []struct {
+		code, direction, host, computer, says string
+		options                               []string
+	}{
+		{"exists", "to_computer", file, "file", "/home/computer/work/file exists", nil},
+		{"exists", "to_computer", file, ".", "/home/computer/work/file exists", nil},
+		{"exists", "to_computer", file, "dangling", "dangling exists", nil},
+		{"is_a_folder", "to_computer", write("other/folder", "x"), "../work", "folder is a folder", []string{"overwrite"}},
+		{"not_a_folder", "to_computer", host, "file", "file is a file", []string{"overwrite"}},
+		{"unsupported", "to_computer", file, "pipe", "pipe is a pipe", []string{"overwrite"}},
+		{"permission_denied", "to_computer", file, "~/locked/x", "locked", nil},
+		{"permission_denied", "to_computer", file, "/etc/x/y", "/etc", nil},
+		{"not_found", "to_computer", filepath.Join(host, "missing"), "x", "missing on the host", nil},
+		{"not_found", "from_computer", filepath.Join(host, "x"), "missing", "/home/computer/work/missing on the computer", nil},
+		{"not_found", "from_computer", filepath.Join(host, "x"), "dangling", "dangling", nil},
+		{"unsupported", "from_computer", filepath.Join(host, "x"), "pipe", "is a pipe", nil},
+		{"exists", "from_computer", file, "file", file + " exists", nil},
+		{"exists", "from_computer", host, "file", file + " exists", nil},
+		{"permission_denied", "from_computer", filepath.Join(host, "x"), "secret", "/home/computer/work/secret", nil},
+		{"bad_request", "from_computer", filepath.Join(host, "x"), "/", "no name of its own", nil},
+	} {
+		e := s.fails(r.code, "file_transfer", transferArgs(r.direction, r.host, r.computer, r.options))
+		if !strings.Contains(e.Message, r.says) || e.Fix == "" {
+			t.Errorf("%s %s: %q does not say %q", r.direction, r.computer, e.Message, r.says)
+		}
+	}
+	if after := treeOf(t, c.home); after != before {
+		t.Errorf("refusals changed\n%s\nto\n%s", before, after)
+	}
+	if after := treeOf(t, host); strings.Count(after, "\n") != 3 {
+		t.Errorf("refusals made\n%s", after)
+	}
+
+	// With overwrite files are replaced and folders merge.
+	s.put(file, ".", "overwrite")
+	if out := s.stdout("cat file"); out != "host" {
+		t.Errorf("%q", out)
+	}
+	s.shell("mkdir -p ../merge/other; echo -n kept > ../merge/other/kept")
+	s.put(filepath.Join(host, "other"), "../merge", "overwrite")
+	if out := s.stdout("cd ../merge/other; echo $(ls) $(cat folder kept)"); out != "folder kept xkept\n" {
+		t.Errorf("%q", out)
+	}
+	// Permission lost midway: the copy stops there and says how far it got.
+	s.shell("mkdir -p half/b; echo -n 12345 > half/a; echo x > half/b/x; echo x > half/c; chmod 0 half/b")
+	e := s.fails("permission_denied", "file_transfer", transferArgs("from_computer", filepath.Join(host, "half"), "half", nil))
+	if !strings.Contains(e.Message, "half/b") || !strings.Contains(e.Message, "By then 1 file, 1 folder, 5 bytes had been copied") {
+		t.Errorf("%s", e.Message)
+	}
+	if data, err := os.ReadFile(filepath.Join(host, "half/a")); err != nil || string(data) != "12345" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// S0-140, S0-141 and Issue 8, Done when 4: copies that are cancelled, whose session ends,
+// or whose other side is killed leave no temporary file and no half-written one.
+func TestFileTransferInterrupted(t *testing.T) {
+	c := newComputer(t)
+	host := t.TempDir()
+	// A hole is on the way at once, so data of a size that takes long.
+	big := filepath.Join(host, "big")
+	f, err := os.Create(big)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := make([]byte, 1<<20)
+	for i := range block {
+		block[i] = byte(i * 7)
+	}
+	for range 256 {
+		if _, err := f.Write(block); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Close()
+	for _, direction := range []string{"to_computer", "from_computer"} {
+		for _, how := range []string{"cancelled", "session ended", "server killed", "child killed", "daemon killed"} {
+			t.Run(direction+" "+how, func(t *testing.T) {
+				a := c.agent()
+				s := a.start("Interrupted")
+				args := transferArgs(direction, big, "~/big", nil)
+				target := filepath.Join(c.home, "in")
+				if direction == "from_computer" {
+					target = filepath.Join(host, "in")
+					if err := os.Rename(big, filepath.Join(c.home, "big")); err != nil {
+						t.Fatal(err)
+					}
+					defer os.Rename(filepath.Join(c.home, "big"), big)
+					args["host_path"] = target
+				} else {
+					args["computer_path"] = "~/in"
+				}
+				if err := os.Mkdir(target, 0o777); err != nil {
+					t.Fatal(err)
+				}
+				defer os.RemoveAll(target)
+				if err := os.Chmod(target, 0o777); err != nil { // the programs' user writes here
+					t.Fatal(err)
+				}
+				args["session"] = s.id
+				pid := c.info().Daemon.PID
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				failed := make(chan error, 1)
+				go func() {
+					_, err := a.tryUntil(ctx, "file_transfer", args)
+					failed <- err
+				}()
+				var child int
+				a.eventually("the copy runs", func() bool {
+					select {
+					case err := <-failed:
+						t.Fatalf("it was over too soon: %v", err)
+					default:
+					}
+					child = filesChild(pid)
+					return child != 0
+				})
+				switch how {
+				case "cancelled":
+					cancel()
+				case "session ended":
+					a.call("end_session", map[string]any{"session": s.id})
+				case "server killed":
+					a.process.Kill()
+				case "child killed":
+					syscall.Kill(child, syscall.SIGKILL)
+				case "daemon killed":
+					syscall.Kill(pid, syscall.SIGKILL)
+				}
+				err := <-failed
+				if err == nil {
+					t.Fatal("it went through")
+				}
+				want := map[string]string{"session ended": "session_ended", "child killed": "internal", "daemon killed": "computer_stopped"}[how]
+				if r := new(refusal); want != "" && (!errors.As(err, &r) || r.Code != want) {
+					t.Errorf("%v, want %s", err, want)
+				}
+				t.Log(err)
+				a.eventually("nothing is left", func() bool {
+					entries, err := os.ReadDir(target)
+					return err == nil && len(entries) == 0 && !alive(child)
+				})
+			})
+		}
+	}
+}
+
+// filesChild returns a daemon's process that works on files, 0 for none.
+func filesChild(daemon int) int {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", daemon))
+	for _, list := range lists {
+		data, _ := os.ReadFile(list)
+		for _, field := range strings.Fields(string(data)) {
+			line, _ := os.ReadFile("/proc/" + field + "/cmdline")
+			if pid, err := strconv.Atoi(field); err == nil && strings.HasSuffix(string(line), "\x00files\x00") {
+				return pid
+			}
+		}
+	}
+	return 0
 }

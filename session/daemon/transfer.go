@@ -74,8 +74,7 @@ func (d *Daemon) getArchive(c *call) (any, error) {
 	archive := &archiveWriter{w: c.w}
 	err = s.GetArchive(c.r.Context(), r, archive)
 	if err != nil && archive.began {
-		// The archive has no end, which says enough to the caller.
-		d.cfg.Logger.Debug("an archive was broken off", "error", err)
+		c.w.Header().Set(http.TrailerPrefix+api.TrailerError, string(encode(d.told(c.r.Pattern, err))))
 		return nil, nil
 	}
 	return nil, err

@@ -115,7 +115,10 @@ func (r Runner) Get(ctx context.Context, dir string, args api.GetArchiveRequest,
 	if _, err := io.CopyBuffer(writer{out}, reader{c.stdout}, make([]byte, copySize)); err != nil {
 		return c.died(ctx, err)
 	}
-	return c.stop()
+	if err := c.stop(); err != nil {
+		return c.died(ctx, err)
+	}
+	return nil
 }
 
 // reader and writer hide methods that would make io.CopyBuffer use a buffer of its own.
