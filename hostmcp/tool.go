@@ -68,7 +68,7 @@ func with[A any](run func(ctx context.Context, c *Call, args A) (*Reply, error))
 // sessionField is the first field of every tool that works in a session.
 var sessionField = Field{
 	Name: "session", Kind: String, Required: true,
-	Doc: "The session id that start_computer returned.",
+	Doc: "What start_computer returned.",
 }
 
 // AllFields returns the tool's fields with the session.
