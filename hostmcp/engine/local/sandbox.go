@@ -92,7 +92,7 @@ func (e *Engine) bwrapArgs(computerd string, lockFD int) []string {
 		path := filepath.Join("/etc", name)
 		// A link may lead out of /etc, as resolv.conf often does into /run.
 		if target, err := filepath.EvalSymlinks(path); err == nil {
-			args = append(args, "--ro-bind", target, path)
+			args = append(args, "--perms", "0755", "--dir", filepath.Dir(path), "--ro-bind", target, path)
 		}
 	}
 	for name := range e.generatedEtc() {
