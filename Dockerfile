@@ -14,33 +14,29 @@ SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 RUN printf '%s\n' 'APT::Install-Recommends "0";' 'APT::Get::Assume-Yes "1";' 'APT::Keep-Downloaded-Packages "0";' \
       'Acquire::Retries "3";' 'Acquire::Languages "none";' > /etc/apt/apt.conf.d/90computer; \
     printf '%s\n' 'path-exclude /usr/share/doc/*' 'path-include /usr/share/doc/*/copyright' 'path-exclude /usr/share/man/*' \
-      'path-exclude /usr/share/info/*' 'path-exclude /usr/share/locale/*' > /etc/dpkg/dpkg.cfg.d/computer
+      'path-exclude /usr/share/info/*' 'path-exclude /usr/share/locale/*' 'force-unsafe-io' > /etc/dpkg/dpkg.cfg.d/computer
 ENV DEBIAN_FRONTEND=noninteractive
 RUN apt-get update; \
     apt-get install \
       bash-completion bzip2 ca-certificates curl file iproute2 iputils-ping jq less locales lsof nano netcat-openbsd \
-      openssh-client procps psmisc rsync socat sudo tini tree tzdata unzip vim-tiny wget xz-utils zip; \
+      openssh-client procps psmisc ripgrep rsync socat sudo tini tree tzdata unzip vim-tiny wget xz-utils zip \
+      fontconfig fonts-dejavu-core fonts-liberation fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji \
+      adwaita-icon-theme dbus dbus-x11 desktop-file-utils fluxbox libfile-mimeinfo-perl mousepad pcmanfm shared-mime-info \
+      x11-utils x11-xkb-utils x11-xserver-utils xauth xclip xdg-user-dirs xdg-utils xfonts-base xkb-data xsel xterm xvfb \
+      chromium; \
     echo 'en_US.UTF-8 UTF-8' > /etc/locale.gen; locale-gen; \
     rm -rf /var/lib/apt/lists/*
 ENV LANG=en_US.UTF-8
-RUN apt-get update; \
-    apt-get install \
-      fontconfig fonts-dejavu-core fonts-liberation fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji; \
-    rm -rf /var/lib/apt/lists/*
-RUN apt-get update; \
-    apt-get install \
-      adwaita-icon-theme dbus dbus-x11 desktop-file-utils fluxbox libfile-mimeinfo-perl mousepad pcmanfm shared-mime-info \
-      x11-utils x11-xkb-utils x11-xserver-utils xauth xclip xdg-user-dirs xdg-utils xfonts-base xkb-data xsel xterm xvfb; \
-    rm -rf /var/lib/apt/lists/*
-RUN apt-get update; apt-get install chromium; rm -rf /var/lib/apt/lists/*
 # A step of its own: the cache is valid for the times of the font folders, and their
 # fractions of a second are lost when a layer is stored. Without a valid cache every
 # screen takes three seconds more to open.
 RUN fc-cache --force --system-only
-# Agents' programs run as computer, the X servers as xserver, the daemon as root.
+# Agents' programs run as computer, the X servers as xserver, the daemon as root. sudo
+# keeps the marks by which the daemon finds what a command has started.
 RUN useradd --create-home --uid 1000 --shell /bin/bash computer; \
     useradd --system --uid 901 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin xserver; \
-    echo 'computer ALL=(ALL) NOPASSWD:ALL' > /etc/sudoers.d/computer; chmod 0440 /etc/sudoers.d/computer; visudo -cq; \
+    printf '%s\n' 'computer ALL=(ALL) NOPASSWD:ALL' 'Defaults env_keep += "COMPUTER_USE_*"' > /etc/sudoers.d/computer; \
+    chmod 0440 /etc/sudoers.d/computer; visudo -cq; \
     printf '[global]\nbreak-system-packages = true\n' > /etc/pip.conf; \
     install -d -m 0711 /var/lib/computerd; \
     install -d -m 1777 /tmp/.X11-unix; \
@@ -99,7 +95,7 @@ RUN mkdir -p /uv/bin; \
 FROM desktop AS full
 RUN apt-get update; \
     apt-get install \
-      build-essential fish gh git imagemagick pkg-config python3 python3-dev python3-pip python3-venv ripgrep ruby; \
+      build-essential fish gh git imagemagick pkg-config python3 python3-dev python3-pip python3-venv ruby; \
     rm -rf /var/lib/apt/lists/*
 RUN apt-get update; apt-get install awscli; rm -rf /var/lib/apt/lists/*
 RUN apt-get update; \

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -34,4 +35,23 @@ func BenchmarkDockerStoppedToFirstImage(b *testing.B) {
 		took = append(took, time.Since(begin))
 	}
 	b.ReportMetric(ms(median(took)), "ms-to-first-image")
+}
+
+// The viewer page over a new connection, by a published port and through the Docker API.
+func BenchmarkDockerPage(b *testing.B) {
+	for _, publish := range []string{"on", "off"} {
+		b.Run("publish="+publish, func(b *testing.B) {
+			c := newDockerComputer(b, "COMPUTER_USE_PUBLISH="+publish)
+			c.agent().start("has a page")
+			var took []time.Duration
+			for range max(b.N, 10) {
+				begin := time.Now()
+				if err := c.load(fmt.Sprintf("127.0.0.1:%d", c.base)); err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Since(begin))
+			}
+			b.ReportMetric(ms(median(took)), "ms-to-page")
+		})
+	}
 }
