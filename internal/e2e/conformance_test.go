@@ -49,7 +49,7 @@ func matches(pattern, name string) bool {
 
 // Issue 10, Done when 3: every scored check that applies passes, in both eras.
 func TestConformance(t *testing.T) {
-	s := newHTTPServer(t, newComputer(t))
+	s := newHTTPServer(t, newComputer(t), &prefixed{t: t})
 	for _, test := range []struct {
 		revision string
 		least    int // checks that apply, so that a suite that runs nothing does not pass

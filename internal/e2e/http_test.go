@@ -27,7 +27,8 @@ type httpServer struct {
 
 var servingAt = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
 
-func newHTTPServer(t testing.TB, c *computer) *httpServer {
+// newHTTPServer starts a server, whose log goes to w.
+func newHTTPServer(t testing.TB, c *computer, w io.Writer) *httpServer {
 	t.Helper()
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	cmd := c.command("serve", "--http", "127.0.0.1:0", "--token-file", tokenFile)
@@ -45,7 +46,7 @@ func newHTTPServer(t testing.TB, c *computer) *httpServer {
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		io.Copy(&prefixed{t: t}, lines)
+		io.Copy(w, lines)
 	}()
 	go func() {
 		<-drained
@@ -101,7 +102,7 @@ func (s *httpServer) agent(version string) *agent {
 // sessions end with it, and all of them with the server, within 3 s.
 func TestHTTPServer(t *testing.T) {
 	c := newComputer(t)
-	s := newHTTPServer(t, c)
+	s := newHTTPServer(t, c, &prefixed{t: t})
 	leaves, stays, modern := s.agent("2025-06-18"), s.agent("2025-11-25"), s.agent("2026-07-28")
 	first := leaves.start("leaves")
 	second, third := stays.start("stays"), modern.start("modern")
