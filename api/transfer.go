@@ -87,7 +87,7 @@ func (r PutArchiveRequest) Check() error {
 	if err := checkText("path", r.Path, MaxPath); err != nil {
 		return err
 	}
-	if name := string(r.Name); name == "" || strings.ContainsAny(name, "/\x00") {
+	if name := string(r.Name); name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return badRequest("The name %q is not that of a file or folder.", name).WithFix("Give the name alone, without the folder that it is in.")
 	}
 	return nil

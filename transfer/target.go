@@ -63,6 +63,9 @@ func Aim(end End, path string, origin Origin, o Options) (*Target, error) {
 	default:
 		return nil, end.pathError("write to", t.Path, err)
 	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, end.conflict(dir, info.Mode(), true)
+	}
 	if err := writable(dir); err != nil {
 		return nil, end.pathError("write to", dir, err)
 	}

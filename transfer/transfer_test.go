@@ -12,12 +12,44 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 )
 
 func ignore(Progress) {}
+
+// tempDir is t.TempDir, but for Wine, which cannot remove it the way that Go does.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "transfer-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil && removes() {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// removes reports whether a file can be removed through its folder's handle. Wine 8
+// cannot do that.
+var removes = sync.OnceValue(func() bool {
+	dir, err := os.MkdirTemp("", "transfer-")
+	if err != nil {
+		return false
+	}
+	defer os.Remove(dir)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	return root.WriteFile("x", nil, 0o644) == nil && root.Remove("x") == nil
+})
 
 // pack returns the archive of a file or folder.
 func pack(t testing.TB, path string) []byte {
@@ -155,7 +187,7 @@ func random(seed, n int) string {
 // S0-119, S0-123, S0-124, S0-136: folders keep contents, empty folders, executable bits
 // and links, and the result counts them.
 func TestCopyFolder(t *testing.T) {
-	from := tree(t, filepath.Join(t.TempDir(), "source"), map[string]string{
+	from := tree(t, filepath.Join(tempDir(t), "source"), map[string]string{
 		"a.txt": "text", "empty": "", "run.sh": "#!/bin/sh\n", "binary": random(1, 1000),
 		"large": random(2, 3*bufferSize+17), "exact": random(3, bufferSize), "none/": "", "deep/er/est/": "",
 		"deep/er/file": "x", "deep-er": "sorted between deep and deep/", "deep.er": "too",
@@ -168,7 +200,7 @@ func TestCopyFolder(t *testing.T) {
 		})
 		links = 6
 	}
-	to := filepath.Join(t.TempDir(), "copy")
+	to := filepath.Join(tempDir(t), "copy")
 	r := send(t, from, to, Options{})
 	if got, want := listing(t, to), listing(t, from); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
