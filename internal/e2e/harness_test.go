@@ -119,6 +119,7 @@ func (c *computer) command(args ...string) *exec.Cmd {
 // info is what `info --json` says about a computer.
 type info struct {
 	State  string `json:"state"`
+	Viewer string `json:"viewer"`
 	Daemon struct {
 		PID int `json:"pid"`
 	} `json:"daemon"`
