@@ -131,12 +131,3 @@ func TestDoctorWithoutAnImage(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
-
-func TestColours(t *testing.T) {
-	if got := colours(true).bad("!"); got != "\x1b[1;31m!\x1b[m" {
-		t.Errorf("%q", got)
-	}
-	if got := colours(false).good("ok"); got != "ok" {
-		t.Errorf("%q", got)
-	}
-}
