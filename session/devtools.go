@@ -3,7 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -36,17 +36,16 @@ func (s *Session) StartDevTools(ctx context.Context, r api.StartDevToolsRequest)
 		started := &devtools.Session{
 			Screen: d.Screen.Number(), Address: address,
 			Idle: cmp.Or(time.Duration(r.IdleMS)*time.Millisecond, api.DefaultDevToolsIdle),
-			Home: s.table.cfg.Programs.Home, Relay: s.table.cfg.Programs.Daemon,
+			Home: s.table.cfg.Programs.Home, Program: s.table.cfg.Programs.Daemon,
 		}
-		script, variable, err := started.Connect()
+		script, err := started.Connect()
 		if err != nil {
 			return err
 		}
-		s.work.setDevTools(started)
-		if err := s.runDevTools(ctx, script, append(slices.Clip(d.Screen.Env()), variable), api.MinDevToolsTimeout); err != nil {
-			s.closeDevTools(context.WithoutCancel(ctx))
+		if err := s.runDevTools(ctx, script); err != nil {
 			return err
 		}
+		s.work.setDevTools(started)
 		result.Command = started.Usage()
 		return nil
 	})
@@ -70,12 +69,12 @@ func (s *Session) closeDevTools(ctx context.Context) (bool, error) {
 	if running == nil {
 		return false, nil
 	}
-	return true, s.runDevTools(ctx, running.Close(), nil, api.MinDevToolsTimeout)
+	return true, s.runDevTools(ctx, running.Close())
 }
 
 // runDevTools runs a script of package devtools in the session's shell.
-func (s *Session) runDevTools(ctx context.Context, script string, env []string, timeout time.Duration) error {
-	result, err := s.work.shell.Run(ctx, shell.Command{Line: script, Dir: s.table.cfg.Programs.Home, Env: env}, timeout)
+func (s *Session) runDevTools(ctx context.Context, script string) error {
+	result, err := s.work.shell.Run(ctx, shell.Command{Line: script, Dir: s.table.cfg.Programs.Home}, api.MinDevToolsTimeout)
 	switch {
 	case err != nil:
 		return err
@@ -87,9 +86,8 @@ func (s *Session) runDevTools(ctx context.Context, script string, env []string, 
 		return api.Errorf(api.CodeUnsupported, "The programs mcpc and chrome-devtools-mcp are not both installed on this computer.").
 			WithFix("The full image has them. With Node.js 20.19 or newer shell installs them: npm install -g %s %s", devtools.BridgePackage, devtools.ServerPackage)
 	}
-	said := cmp.Or(result.Stderr, result.Stdout, "it printed nothing")
-	return api.Errorf(api.CodeInternal, "mcpc failed: %.1000s", said).
-		WithFix("Call start_chrome_devtools again; the log is in ~/.mcpc/logs.")
+	return api.Errorf(api.CodeInternal, "DevTools could not be entered into mcpc's list: %.1000s", strings.TrimSpace(result.Stderr)).
+		WithFix("Look into ~/.mcpc/sessions.json with shell; without that file a new one is made.")
 }
 
 // setDevTools notes what runs, nil for nothing, and returns what ran before.

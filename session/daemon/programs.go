@@ -25,7 +25,7 @@ var helpers = map[string]func(args []string, stdin io.Reader, stdout io.Writer) 
 	filesCommand:   func(_ []string, stdin io.Reader, stdout io.Writer) error { return files.Serve(stdin, stdout) },
 	browse.Command: func(args []string, _ io.Reader, _ io.Writer) error { return browse.Open(args, os.Getenv) },
 	devtools.Command: func(args []string, stdin io.Reader, stdout io.Writer) error {
-		return devtools.Relay(args, stdin, stdout, os.Getppid())
+		return devtools.Run(args, os.Getenv, stdin, stdout, os.Getppid())
 	},
 }
 

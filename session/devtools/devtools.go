@@ -1,14 +1,18 @@
 // Package devtools lets agents call chrome-devtools-mcp from the shell. mcpc, a command-line
-// client of MCP servers, keeps a bridge process for each screen, which runs the server.
+// client of MCP servers, keeps a list of sessions in home. For each it starts a bridge
+// process with the first call, which runs the server.
 //
-// Between the two stands this program ([Relay]): it passes messages on and ends both when
-// no call has come for a while. mcpc starts a bridge that has ended anew with the next
-// call, and the pages are Chromium's, so nothing is lost.
+// [Session.Connect] enters a screen's browser into that list. Between bridge and server
+// stands this program ([Relay]): it passes messages on and ends both when no call has come
+// for a while. mcpc starts a bridge that has ended anew with the next call, and the pages
+// are Chromium's, so nothing is lost.
 package devtools
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 )
@@ -23,13 +27,16 @@ const (
 // Missing is the exit status of a script when one of the packages is not installed.
 const Missing = 127
 
+// Command is the first argument with which the daemon's binary is what [Run] does.
+const Command = "devtools"
+
 // Session is mcpc's session of one screen.
 type Session struct {
 	Screen  int           // its number
 	Address string        // of the DevTools, http://127.0.0.1:port
-	Idle    time.Duration // after which it ends itself
+	Idle    time.Duration // after which its processes end
 	Home    string        // a folder beside /tmp that tools may write screenshots and traces to
-	Relay   string        // the program that is the relay with the argument Command
+	Program string        // the daemon's binary
 }
 
 // Name returns the name by which mcpc knows the session.
@@ -38,35 +45,57 @@ func (s Session) Name() string { return fmt.Sprintf("@cdt-%d", s.Screen) }
 // Usage returns the command for a call, with the tool and its arguments to fill in.
 func (s Session) Usage() string { return "mcpc " + s.Name() + " tools-call <tool> '<json>'" }
 
-// Connect returns a bash script that makes the session, in the place of an earlier one,
-// and starts its bridge, and the variable that it needs.
-func (s Session) Connect() (script, variable string, err error) {
-	entry := strings.TrimPrefix(s.Name(), "@")
-	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{entry: map[string]any{
-		"command": s.Relay,
-		"args": []string{
-			Command, s.Idle.String(), "chrome-devtools-mcp", "--browserUrl", s.Address,
+// Connect returns a bash script that enters the session, in the place of an earlier one.
+// Its exit status is Missing where the packages are not installed.
+func (s Session) Connect() (script string, err error) {
+	server, err := json.Marshal(server{
+		Command: s.Program,
+		Args: []string{
+			Command, relay, s.Idle.String(), "chrome-devtools-mcp", "--browserUrl", s.Address,
 			// Nothing is to leave the computer that no page asks for.
 			"--no-usage-statistics", "--no-performance-crux",
 			"--workspace", s.Home, "--workspace", "/tmp",
 		},
-		"env": map[string]string{"CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS": "1"},
-	}}})
+		Env: map[string]string{"CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS": "1"},
+	})
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	const connect = `command -v mcpc chrome-devtools-mcp >/dev/null || exit %d
-file=$(mktemp) || exit
-trap 'rm -f "$file"' EXIT
-printf %%s "$MCPC_CONFIG" >"$file"
-unset MCPC_CONFIG
-mcpc %[2]s close >/dev/null 2>&1
-mcpc connect "$file:%[3]s" %[2]s`
-	return fmt.Sprintf(connect, Missing, s.Name(), entry), "MCPC_CONFIG=" + string(config), nil
+	return fmt.Sprintf("command -v mcpc >/dev/null && command -v chrome-devtools-mcp >/dev/null || exit %d\n%s %s %s",
+		Missing, s.run(connect), s.Name(), shellQuote(string(server))), nil
 }
 
-// Close returns a bash script that ends the session and forgets it. That somebody has done
-// so before is no failure.
-func (s Session) Close() string {
-	return fmt.Sprintf(`mcpc %[1]s close || ! grep -qs '"%[1]s"' ~/.mcpc/sessions.json`, s.Name())
+// Close returns a bash script that ends the session's processes and takes it off the list.
+func (s Session) Close() string { return s.run(disconnect) + " " + s.Name() }
+
+func (s Session) run(what string) string {
+	return shellQuote(s.Program) + " " + Command + " " + what
 }
+
+// What the daemon's binary does for a session; the second argument.
+const (
+	relay      = "relay"      // how long it may be idle and the server's command line follow
+	connect    = "connect"    // the session's name and the server follow
+	disconnect = "disconnect" // the session's name follows
+)
+
+// Run is the daemon's binary in the service of a session: as the programs' user, in the
+// session's shell or as a child of a bridge, whose process id is parent. args are those
+// behind Command.
+func Run(args []string, getenv func(string) string, stdin io.Reader, stdout io.Writer, parent int) error {
+	switch {
+	case len(args) >= 3 && args[0] == relay:
+		idle, err := time.ParseDuration(args[1])
+		if err != nil {
+			return err
+		}
+		return Relay(idle, args[2:], stdin, stdout, parent)
+	case len(args) == 3 && args[0] == connect:
+		return sessionsOf(getenv).set(args[1], json.RawMessage(args[2]))
+	case len(args) == 2 && args[0] == disconnect:
+		return sessionsOf(getenv).set(args[1], nil)
+	}
+	return errors.New("unknown arguments")
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -13,10 +12,6 @@ import (
 	"time"
 )
 
-// Command is the argument with which the daemon's binary is the relay. How long it may be
-// idle and the server's command line follow.
-const Command = "devtools"
-
 // endTime is how long the server may take to end once its input has.
 const endTime = 2 * time.Second
 
@@ -24,16 +19,8 @@ const endTime = 2 * time.Second
 // the server, the answers to stdout. It returns when the server has ended: by itself, at
 // the end of stdin, or because no call has been under way for the idle time, which it then
 // says to its parent, the bridge, with a SIGTERM.
-func Relay(args []string, stdin io.Reader, stdout io.Writer, parent int) error {
-	if len(args) < 2 {
-		return errors.New("the idle time and the command are missing")
-	}
-	idle, err := time.ParseDuration(args[0])
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command(args[1], args[2:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+func Relay(idle time.Duration, server []string, stdin io.Reader, stdout io.Writer, parent int) error {
+	cmd := exec.Command(server[0], server[1:]...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == Command:
-		if err := Relay(os.Args[2:], os.Stdin, os.Stdout, os.Getppid()); err != nil {
+		if err := Run(os.Args[2:], os.Getenv, os.Stdin, os.Stdout, os.Getppid()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -69,7 +69,7 @@ type bridge struct {
 
 func start(t *testing.T, idle string) *bridge {
 	t.Helper()
-	b := &bridge{Cmd: exec.Command(os.Args[0], "bridge", Command, idle, os.Args[0], "server"), ended: make(chan error, 1)}
+	b := &bridge{Cmd: exec.Command(os.Args[0], "bridge", Command, relay, idle, os.Args[0], "server"), ended: make(chan error, 1)}
 	var err error
 	if b.in, err = b.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -171,9 +171,9 @@ func TestRelayEnds(t *testing.T) {
 		{[]string{"1m", "sh", "-c", "cat >/dev/null; exit 3"}, "", "exit status 3"},
 		{[]string{"1m", "/no/such/program"}, "", "start the server"},
 		{[]string{"soon", "cat"}, "", "invalid duration"},
-		{[]string{"1m"}, "", "missing"},
+		{[]string{"1m"}, "", "unknown arguments"},
 	} {
-		err := Relay(c.args, strings.NewReader(c.in), io.Discard, os.Getpid())
+		err := Run(append([]string{relay}, c.args...), os.Getenv, strings.NewReader(c.in), io.Discard, os.Getpid())
 		if got := fmt.Sprint(err); (err == nil) != (c.want == "") || !strings.Contains(got, c.want) && err != nil {
 			t.Errorf("%q: %v, want %q", c.args, err, c.want)
 		}
@@ -182,14 +182,14 @@ func TestRelayEnds(t *testing.T) {
 
 // S0-219, S0-224: what is started, in the versions of the image.
 func TestConnect(t *testing.T) {
-	s := Session{Screen: 3, Address: "http://127.0.0.1:9224", Idle: 10 * time.Minute, Home: "/home/computer", Relay: "/opt/it's/computerd"}
-	script, variable, err := s.Connect()
-	if err != nil || !strings.Contains(script, "@cdt-3") {
-		t.Fatalf("%s, %v", script, err)
+	s := Session{Screen: 3, Address: "http://127.0.0.1:9224", Idle: 10 * time.Minute, Home: "/home/computer", Program: "/opt/it's/computerd"}
+	script, err := s.Connect()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, want := range []string{`"cdt-3"`, `"devtools","10m0s","chrome-devtools-mcp"`, `"--browserUrl","http://127.0.0.1:9224"`, "--no-usage-statistics", "--no-performance-crux", "NO_UPDATE_CHECKS"} {
-		if !strings.Contains(variable, want) {
-			t.Errorf("%s lacks %s", variable, want)
+	for _, want := range []string{"@cdt-3", `'/opt/it'\''s/computerd' devtools connect`, `"devtools","relay","10m0s","chrome-devtools-mcp"`, `"--browserUrl","http://127.0.0.1:9224"`, "--no-usage-statistics", "--no-performance-crux", "NO_UPDATE_CHECKS"} {
+		if !strings.Contains(script, want) {
+			t.Errorf("%s lacks %s", script, want)
 		}
 	}
 	lock, err := os.ReadFile("../../image/tools/package.json")
