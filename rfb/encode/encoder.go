@@ -23,12 +23,14 @@ type Encoder struct {
 }
 
 // NewEncoder returns an encoder. Settings that cannot be are corrected: JPEG is for
-// Tight with at least 16 bits of true colour, levels are 0 to 9.
+// Tight with at least 16 bits of true colour, the gradient filter for Tight with
+// eight bits of each colour, levels are 0 to 9.
 func NewEncoder(s Settings) *Encoder {
 	s.Level = min(max(s.Level, 0), 9)
 	if s.Encoding != Tight || !s.Format.TrueColour || s.Format.BitsPerPixel < 16 {
 		s.JPEG = JPEG{}
 	}
+	s.Gradient = s.Gradient && s.Encoding == Tight && s.Format.tightRGB()
 	e := &Encoder{set: s}
 	kind := wholePixel
 	switch s.Encoding {

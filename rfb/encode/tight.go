@@ -58,7 +58,7 @@ func (e *Encoder) tightPart(b *Batch, src Block, c content) {
 	case c.kind == photo && e.set.JPEG.Quality > 0 && size(src.Rectangle) >= jpegMinArea:
 		b.rect(src.Rectangle, Tight)
 		e.tightJPEG(b, src)
-	case c.kind == photo && e.set.Gradient && e.pixel.rgb:
+	case c.kind == photo && e.set.Gradient:
 		b.rect(src.Rectangle, Tight)
 		b.buf = append(b.buf, byte(streamGradient)<<tightStream|tightFiltered, filterGradient)
 		e.data = e.gradient(e.data[:0], src)
