@@ -168,11 +168,13 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
+// The data are repeated, so that short inputs make long chunks.
 func FuzzChunks(f *testing.F) {
-	f.Add([]byte("a rose is a rose is a rose"), uint8(1), uint8(2), uint8(9))
-	f.Add(bytes.Repeat([]byte{1, 2, 3}, 400), uint8(3), uint8(1), uint8(0))
-	f.Add(make([]byte, 70000), uint8(4), uint8(6), uint8(200))
-	f.Fuzz(func(t *testing.T, data []byte, unit, level, cut uint8) {
+	f.Add([]byte("a rose is a rose is a rose"), uint8(0), uint8(1), uint8(2), uint8(9))
+	f.Add([]byte{1, 2, 3}, uint8(200), uint8(3), uint8(1), uint8(0))
+	f.Add(make([]byte, 700), uint8(99), uint8(4), uint8(6), uint8(200))
+	f.Fuzz(func(t *testing.T, data []byte, again, unit, level, cut uint8) {
+		data = bytes.Repeat(data, 1+int(again))
 		if len(data) > 1<<18 {
 			return
 		}
