@@ -1,3 +1,5 @@
+//go:build linux
+
 package xvfbtest
 
 // More requests of the core protocol, and of XFIXES 5.
