@@ -143,10 +143,15 @@ func (b *Browser) ensure(ctx context.Context) (*instance, error) {
 			b.all.cfg.Logger.Warn("serve DevTools", "screen", b.screen.Number, "error", b.gateErr)
 		}
 	}
+	began := time.Now()
 	run, err := b.start(ctx)
+	if err == nil {
+		err = b.screen.Raise(ctx)
+	}
 	if err != nil {
 		return nil, b.failed(ctx, "The browser did not start", err)
 	}
+	b.all.cfg.Logger.Info("browser started", "screen", b.screen.Number, "ms", time.Since(began).Milliseconds(), "devtools", b.gate.at())
 	return run, nil
 }
 

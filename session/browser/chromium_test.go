@@ -128,7 +128,12 @@ func TestChromium(t *testing.T) {
 	mux.HandleFunc("GET /slow", func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `<!doctype html>loaded<script>fetch("/answer").then(() => document.body.append(" answered"))</script>`)
 	})
-	mux.HandleFunc("GET /answer", func(w http.ResponseWriter, r *http.Request) { <-release })
+	mux.HandleFunc("GET /answer", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	})
 	site := httptest.NewServer(mux)
 	t.Cleanup(site.Close)
 

@@ -50,6 +50,14 @@ func (b *Browser) openGate() (*gate, error) {
 	return g, nil
 }
 
+// at returns where it listens, for people.
+func (g *gate) at() string {
+	if g == nil {
+		return "off"
+	}
+	return g.address
+}
+
 // close ends the connections and returns when they have ended.
 func (g *gate) close() {
 	g.end()

@@ -295,7 +295,8 @@ func (i *instance) open(ctx context.Context, url string) error {
 			return err
 		}
 	}
-	if err := i.conn.call(ctx, "", "Target.activateTarget", map[string]any{"targetId": p.target}, nil); err != nil {
+	// This gives it the keyboard too, which a new tab has in its address field.
+	if err := i.conn.call(ctx, p.session, "Page.bringToFront", nil, nil); err != nil {
 		return err
 	}
 	i.mu.Lock()
