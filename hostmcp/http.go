@@ -30,6 +30,8 @@ const (
 	headerTimeout  = 10 * time.Second // to send a request's header
 	maxHeaderBytes = 64 << 10
 	keepTimeout    = 2 * time.Minute // without a request
+	closeTimeout   = time.Second     // for answers on their way when the server ends
+	absenceTimeout = time.Minute     // of a client that has lost its stream of events
 )
 
 // RunHTTP serves any number of clients that know the token, over the protocol's
@@ -37,9 +39,10 @@ const (
 // which it closes, should be one of this machine's loopback addresses: the token crosses
 // it as it is.
 //
-// A client's sessions end when it says goodbye (DELETE), or after
-// COMPUTER_USE_IDLE_TIMEOUT without a request. Since version 2026-07-28 clients do not
-// say goodbye; their sessions end one by one after that time without a call.
+// A client's sessions end when it says goodbye (DELETE), when its stream of events
+// breaks and it is not heard of for a minute, or after COMPUTER_USE_IDLE_TIMEOUT
+// without a request. Since version 2026-07-28 clients have no connection that could end;
+// their sessions end one by one after that time without a call.
 func (s *Server) RunHTTP(ctx context.Context, listener net.Listener, token string) error {
 	protocol := s.protocol()
 	web := &http.Server{
@@ -58,11 +61,14 @@ func (s *Server) RunHTTP(ctx context.Context, listener net.Listener, token strin
 	case <-ctx.Done():
 	}
 	s.finish(func() {
-		// First no new connections, then no streams that stay open.
+		// First no new connections, then no streams that stay open. A connection on which
+		// nothing was asked yet would be waited for much longer.
 		stopped := make(chan struct{})
 		go func() {
 			defer close(stopped)
-			_ = web.Shutdown(context.Background()) // ends with Close at the latest
+			limited, cancel := context.WithTimeout(context.Background(), closeTimeout)
+			defer cancel()
+			_ = web.Shutdown(limited) // what is left ends with Close
 		}()
 		for session := range protocol.Sessions() {
 			session.Close()
@@ -98,12 +104,24 @@ func (s *Server) httpHandler(protocol *mcp.Server, token string) http.Handler {
 			withoutSessions.ServeHTTP(w, r)
 			return
 		}
+		id := r.Header.Get("MCP-Session-Id")
 		if r.Method == http.MethodDelete {
-			s.leave(r.Header.Get("MCP-Session-Id"))
+			s.leave(id)
 		}
+		defer s.request(id, r.Method == http.MethodGet, func() { s.disconnect(protocol, id) })()
 		withSessions.ServeHTTP(w, r)
 	}
 	return http.NewCrossOriginProtection().Handler(guard(token, http.HandlerFunc(choose)))
+}
+
+// disconnect ends the connection of the peer with an id.
+func (s *Server) disconnect(protocol *mcp.Server, id string) {
+	s.leave(id)
+	for session := range protocol.Sessions() {
+		if session.ID() == id {
+			session.Close()
+		}
+	}
 }
 
 // idleTimeout is how long a client may be silent. A bad setting counts as the default;

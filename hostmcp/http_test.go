@@ -60,7 +60,7 @@ func (w *webServer) client(version string) *mcp.ClientSession {
 	w.t.Cleanup(transport.CloseIdleConnections)
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := c.Connect(w.t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: w.url, HTTPClient: &http.Client{Transport: withToken{transport}}, MaxRetries: -1,
+		Endpoint: w.url, HTTPClient: &http.Client{Transport: withToken{transport}}, MaxRetries: -1, DisableStandaloneSSE: true,
 	}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		w.t.Fatal(err)
@@ -159,6 +159,77 @@ func TestSilentHTTPClient(t *testing.T) {
 		defer f.mu.Unlock()
 		return slices.Equal(f.released, []string{f.starts[0].Owner})
 	})
+}
+
+// listen opens the stream of events of a connection and returns how to break it.
+func (w *webServer) listen(id string) (lose func()) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("Mcp-Session-Id", id)
+	answer, err := withToken{&http.Transport{DisableKeepAlives: true}}.RoundTrip(r)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		w.t.Fatalf("%v, %v", answer, err)
+	}
+	w.t.Cleanup(cancel)
+	return func() { cancel(); answer.Body.Close() }
+}
+
+// A client whose stream of events breaks, and that is not heard of again, has left. One
+// that comes back, has a call in progress, or never had a stream, has not.
+func TestLostHTTPClient(t *testing.T) {
+	f := newFakeComputer(t)
+	began, free := make(chan struct{}), make(chan struct{})
+	f.onObserve = func(context.Context, api.ObserveRequest) (api.Observation, []client.Image, error) {
+		close(began)
+		<-free
+		return observation(), nil, nil
+	}
+	s := newServer(f, nil)
+	s.absence = 100 * time.Millisecond
+	w := serveHTTP(t, s)
+	leaves, returns, calls, never := w.client("2025-11-25"), w.client("2025-11-25"), w.client("2025-11-25"), w.client("2025-11-25")
+	var ids []string
+	for _, c := range []*mcp.ClientSession{leaves, returns, calls, never} {
+		ids = append(ids, open(t, c))
+	}
+	lost := w.listen(returns.ID())
+	lost()
+	w.listen(returns.ID())
+
+	lost = w.listen(calls.ID())
+	observed := make(chan error, 1)
+	go func() {
+		_, err := calls.CallTool(context.Background(), &mcp.CallToolParams{Name: "computer_observe", Arguments: map[string]any{"session": ids[2]}})
+		observed <- err
+	}()
+	<-began
+	lost()
+
+	w.listen(leaves.ID())()
+	released := func() []string {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return slices.Clone(f.released)
+	}
+	w.eventually("the end of the sessions of the client that was lost", func() bool { return len(released()) > 0 })
+	close(free)
+	if err := <-observed; err != nil {
+		t.Errorf("a call in progress: %v", err)
+	}
+	w.eventually("the end of the client that was lost during its call", func() bool { return len(released()) > 1 })
+	if got := released(); got[0] != f.starts[0].Owner || got[1] != f.starts[2].Owner || len(got) > 2 {
+		t.Errorf("released %v of %v", got, f.starts)
+	}
+	for _, c := range []*mcp.ClientSession{returns, never} {
+		if err := c.Ping(t.Context(), nil); err != nil {
+			t.Errorf("a client that is there: %v", err)
+		}
+	}
 }
 
 // The end of the server ends calls and streams that are open.

@@ -3,6 +3,7 @@ package hostmcp
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -14,9 +15,10 @@ import (
 // sessions that it starts are its own and end when it leaves.
 //
 // Over stdio the peer is the one client. Over HTTP each client that says initialize is
-// a peer of its own, with an id, until it says goodbye or is silent for too long. Since
-// 2026-07-28 clients do neither, so those are one peer together, which leaves with the
-// server; a session that none of them uses ends by itself.
+// a peer of its own, with an id, until it says goodbye, loses its stream of events and
+// does not come back, or is silent for too long. Since 2026-07-28 clients do none of
+// that, so those are one peer together, which leaves with the server; a session that
+// none of them uses ends by itself.
 type peer struct {
 	owner string // names the peer to the daemon
 
@@ -26,6 +28,9 @@ type peer struct {
 	endHearts     context.CancelFunc
 
 	computer *client.Client // where its heart beats; guarded by Server.mu
+	open     int            // HTTP requests, streams of events among them; guarded by Server.mu
+	lost     bool           // a stream has ended since the last request; guarded by Server.mu
+	absent   *time.Timer    // runs while it is lost and nothing is open, else nil; guarded by Server.mu
 }
 
 // Causes of calls that end early.
@@ -55,9 +60,44 @@ func (s *Server) peerOf(session *mcp.ServerSession) *peer {
 		p.endHearts()
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		p.isHere()
 		delete(s.peers, id)
 	})
 	return p
+}
+
+// isHere stops the clock of a peer's absence. The caller holds Server.mu.
+func (p *peer) isHere() {
+	if p.absent != nil {
+		p.absent.Stop()
+		p.absent = nil
+	}
+}
+
+// request notes a request of the peer with an id, and its end when done is called.
+//
+// A client that has a stream of events open shows by it that it is there. When the
+// stream ends, it opens another one or makes a request; for one that does neither for a
+// while, gone is called. One that never opens a stream may be silent.
+func (s *Server) request(id string, isStream bool, gone func()) (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.peers[id]
+	if p == nil {
+		return func() {}
+	}
+	p.open++
+	p.lost = false
+	p.isHere()
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		p.open--
+		p.lost = p.lost || isStream
+		if p.open == 0 && p.lost && p.calls.Err() == nil {
+			p.absent = time.AfterFunc(s.absence, gone)
+		}
+	}
 }
 
 // leave cancels what a peer's calls do, before the SDK waits for their ends.

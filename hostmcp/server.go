@@ -43,6 +43,7 @@ type Server struct {
 	log      *slog.Logger
 	tools    []Tool
 	arrivals *arrivals
+	absence  time.Duration // how long a client that lost its stream may be silent
 
 	// calls ends when handlers must stop; hearts, later, when the sessions end.
 	calls, hearts context.Context
@@ -64,7 +65,7 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, settings: cfg.Settings, log: cfg.Logger, tools: Tools(), peers: map[string]*peer{}}
+	s := &Server{cfg: cfg, settings: cfg.Settings, log: cfg.Logger, tools: Tools(), peers: map[string]*peer{}, absence: absenceTimeout}
 	s.arrivals = newArrivals(func(name string) bool {
 		tool, ok := s.tool(name)
 		return ok && tool.Ordered

@@ -47,8 +47,8 @@ func commands() []command {
 			name: "serve", help: "be an MCP server, over stdio as without a command, or over HTTP",
 			about: []string{
 				"Over HTTP it serves any number of clients at /mcp, to this machine only, and only to those that send the " +
-					"token as \"Authorization: Bearer ...\". Sessions end when their client says goodbye, or after " +
-					"COMPUTER_USE_IDLE_TIMEOUT without a call.",
+					"token as \"Authorization: Bearer ...\". Sessions end when their client says goodbye, a minute after it has " +
+					"lost its stream of events for good, or after COMPUTER_USE_IDLE_TIMEOUT without a call.",
 			},
 			examples: []example{
 				{"computer-use-mcp", "what an MCP client runs"},
