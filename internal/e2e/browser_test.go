@@ -1,10 +1,18 @@
 package e2e
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,6 +86,75 @@ func (s *session) becomes(part string) {
 	}
 }
 
+// browsers returns the processes of each browser of a computer, by display.
+func (c *computer) browsers() map[string][]int {
+	type process struct {
+		parent  int
+		display string // of a main process of a Chromium of this computer
+	}
+	state := "XAUTHORITY=" + filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(c.home)))), "state")
+	all := make(map[int]process)
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if !alive(pid) {
+			continue
+		}
+		var p process
+		stat, _ := os.ReadFile(dir + "/stat")
+		fmt.Sscanf(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " %c %d", new(rune), &p.parent)
+		command, _ := os.ReadFile(dir + "/cmdline")
+		environ, _ := os.ReadFile(dir + "/environ")
+		if bytes.Contains(command, []byte("/chromium/chromium")) && bytes.Contains(environ, []byte("\x00"+state)) {
+			_, rest, _ := strings.Cut("\x00"+string(environ), "\x00DISPLAY=")
+			p.display, _, _ = strings.Cut(rest, "\x00")
+		}
+		all[pid] = p
+	}
+	found := make(map[string][]int)
+	for pid := range all {
+		for up := pid; up != 0; up = all[up].parent {
+			if display := all[up].display; display != "" {
+				found[display] = append(found[display], pid)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// shareOfMemory returns how much memory processes have to themselves, and their shares of what
+// they have together, in MB.
+func shareOfMemory(pids []int) (mb int) {
+	for _, pid := range pids {
+		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+		_, rest, _ := strings.Cut(string(data), "\nPss:")
+		var kb int
+		fmt.Sscan(rest, &kb)
+		mb += kb
+	}
+	return mb / 1024
+}
+
+// startedBrowsers returns what the daemon's log says of starts: how many milliseconds they
+// took, from the call to the window, and where their DevTools are, by screen.
+func (c *computer) startedBrowsers() (ms []int, devtools map[int]string) {
+	c.t.Helper()
+	log, err := c.command("logs").Output()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	devtools = make(map[int]string)
+	for _, m := range regexp.MustCompile(`msg="browser started" screen=(\d+) ms=(\d+) devtools=(\S+)`).FindAllStringSubmatch(string(log), -1) {
+		took, _ := strconv.Atoi(m[2])
+		screen, _ := strconv.Atoi(m[1])
+		ms = append(ms, took)
+		devtools[screen] = m[3]
+	}
+	return ms, devtools
+}
+
+// S0-202 to S0-207; issue 9, Done when 1.
 func TestLoginsAreShared(t *testing.T) {
 	xvfbtest.Need(t, "chromium")
 	site := newSite(t)
@@ -100,5 +177,176 @@ func TestLoginsAreShared(t *testing.T) {
 	}
 	if text := three.shows(site.URL + "/kept"); !strings.Contains(text, "token: Zuse ✓.") {
 		t.Errorf("localStorage of a later screen: %q", text)
+	}
+}
+
+// Issue 9, Done when 1 and 2: four browsers at once, and two that close at once and have
+// changed the same file (S0-208, S0-210).
+func TestFourBrowsersAtOnce(t *testing.T) {
+	xvfbtest.Need(t, "chromium")
+	site := newSite(t)
+	c := newComputer(t)
+	a := c.agent()
+	sessions := make([]*session, 4)
+	for i := range sessions {
+		sessions[i] = a.start(fmt.Sprint("browser ", i+1))
+		sessions[i].observe()
+	}
+	together := func(do func(*session) error) {
+		t.Helper()
+		errs := make([]error, len(sessions))
+		var wg sync.WaitGroup
+		for i, s := range sessions {
+			wg.Go(func() { errs[i] = do(s) })
+		}
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	together(func(s *session) error {
+		_, err := s.try("open_path", map[string]any{"session": s.id, "path": site.URL + "/?" + s.id})
+		return err
+	})
+	ms, devtools := c.startedBrowsers()
+	slices.Sort(ms)
+	t.Logf("start to window of four at once: %v ms, p50 %d ms", ms, ms[len(ms)/2])
+	if len(ms) != 4 || len(devtools) != 4 {
+		t.Errorf("%d starts on %d screens", len(ms), len(devtools))
+	}
+	running := c.browsers()
+	if len(running) != 4 {
+		t.Errorf("%d browsers", len(running))
+	}
+	for display, pids := range running {
+		t.Logf("%s: %d processes, %d MB", display, len(pids), shareOfMemory(pids))
+	}
+	together(func(s *session) error { // a bookmark
+		_, err := s.try("computer_act", map[string]any{"session": s.id, "stop_on_no_reaction": "never", "actions": []map[string]any{
+			{"kind": "key", "key": "d", "modifiers": []string{"ctrl"}}, {"kind": "key", "key": "Enter"},
+		}})
+		return err
+	})
+	together(func(s *session) error {
+		_, err := s.try("end_session", map[string]any{"session": s.id})
+		return err
+	})
+	ended := time.Now()
+	s := a.start("next")
+	s.eventually("no browser is left", func() bool { return len(c.browsers()) == 0 })
+	if took := time.Since(ended); took > 8*time.Second {
+		t.Errorf("the browsers lived on for %v", took)
+	}
+	profiles := filepath.Join(c.home, ".local/share/computer-use/chromium")
+	if left, _ := filepath.Glob(filepath.Join(profiles, "screen-*")); len(left) > 0 {
+		t.Errorf("profiles are left: %v", left)
+	}
+	bookmarks, err := os.ReadFile(filepath.Join(profiles, "template/Default/Bookmarks"))
+	if n := strings.Count(string(bookmarks), site.URL); err != nil || n != 1 {
+		t.Errorf("the template has %d of the bookmarks, want the last one: %v", n, err)
+	}
+}
+
+// Issue 9, item 1: the DevTools of a browser are for the programs of its own session.
+func TestDevToolsBelongToTheSession(t *testing.T) {
+	xvfbtest.Need(t, "chromium")
+	c := newComputer(t)
+	a := c.agent()
+	one, two := a.start("owner"), a.start("neighbour")
+	one.call("launch_app", map[string]any{"session": one.id, "application": "browser"})
+	two.observe()
+	_, devtools := c.startedBrowsers()
+	_, port, _ := strings.Cut(devtools[1], ":")
+	connect := `exec 3<>/dev/tcp/127.0.0.1/` + port + `
+printf 'GET /devtools/browser HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n' >&3
+head -n 1 <&3`
+	for _, c := range []struct {
+		who  *session
+		want string
+	}{{one, "101"}, {two, "403"}} {
+		if line := c.who.stdout(connect); !strings.Contains(line, c.want) {
+			t.Errorf("%q, want %s", line, c.want)
+		}
+	}
+}
+
+// Issue 9, Done when 1: a computer that was killed while Chromium ran starts clean with the
+// same home, whatever the profile's lock says.
+func TestBrowserAfterAKill(t *testing.T) {
+	xvfbtest.Need(t, "chromium")
+	site := newSite(t)
+	c := newComputer(t)
+	s := c.agent().start("victim")
+	s.shows(site.URL + "/in")
+	jar := filepath.Join(c.home, ".computer-use/cookies.json")
+	s.eventually("the cookie is in the jar", func() bool {
+		data, _ := os.ReadFile(jar)
+		return strings.Contains(string(data), "ada")
+	})
+	if info, err := os.Stat(jar); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the jar is %v, %v", info.Mode(), err)
+	}
+	lock := filepath.Join(c.home, ".local/share/computer-use/chromium/screen-1/SingletonLock")
+	for _, target := range []string{"", "another-host-7"} { // the number is somebody else's inside
+		kill(t, c.info().Daemon.PID)
+		s.eventually("the computer is gone", func() bool { return c.info().State != "running" && len(c.browsers()) == 0 })
+		if _, err := os.Lstat(lock); err != nil {
+			t.Fatalf("Chromium left no lock: %v", err)
+		}
+		if target != "" {
+			os.Remove(lock)
+			if err := os.Symlink(target, lock); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s = c.agent().start("heir")
+		if text := s.shows(site.URL + "/"); !strings.Contains(text, "Signed in: ada.") {
+			t.Errorf("after a kill: %q", text)
+		}
+	}
+}
+
+// Issue 9, item 5: an action is not over while the page waits for its answer. And item 1: a
+// crash is seen and said.
+func TestPageHoldsSettlingBack(t *testing.T) {
+	xvfbtest.Need(t, "chromium")
+	site := http.NewServeMux()
+	site.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `<!doctype html><title>Slow</title><body tabindex=0><script>
+			document.onkeydown = async () => { document.body.append(await (await fetch("/answer")).text()); };
+			document.body.append("ready");
+		</script>`)
+	})
+	site.HandleFunc("GET /answer", func(w http.ResponseWriter, r *http.Request) {
+		// More than any action waits for a first reaction.
+		select {
+		case <-time.After(1200 * time.Millisecond):
+			fmt.Fprint(w, " and answered")
+		case <-r.Context().Done():
+		}
+	})
+	server := httptest.NewServer(site)
+	t.Cleanup(server.Close)
+	c := newComputer(t)
+	s := c.agent().start("patient")
+	if text := s.shows(server.URL); text != "ready" {
+		t.Fatalf("%q", text)
+	}
+	steps := s.act(map[string]any{"kind": "key", "key": "a"}).fields["steps"].([]any)
+	step := steps[0].(map[string]any)
+	if step["verdict"] != "settled" || step["waited_ms"].(float64) < 1000 {
+		t.Errorf("%v", step)
+	}
+	if text := s.pageText(); text != "ready and answered" {
+		t.Errorf("after the action the page says %q", text)
+	}
+
+	for _, pids := range c.browsers() {
+		kill(t, slices.Min(pids))
+	}
+	s.eventually("a note of the crash", func() bool { return strings.Contains(s.observe().text, "The browser crashed (signal: killed)") })
+	s.refused("not_found", "page_text", map[string]any{"session": s.id})
+	if text := s.shows(server.URL); text != "ready" {
+		t.Errorf("after the crash: %q", text)
 	}
 }
