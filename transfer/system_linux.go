@@ -13,8 +13,8 @@ import (
 // hasProc reports whether a descriptor can be named, which naming a file that has no
 // name needs.
 var hasProc = sync.OnceValue(func() bool {
-	_, err := os.Readlink("/proc/self/fd/0")
-	return err == nil || !os.IsNotExist(err)
+	_, err := os.Stat("/proc/self/fd")
+	return err == nil
 })
 
 // createUnnamed makes a file in a folder that has no name and is gone when it is

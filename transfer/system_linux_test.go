@@ -391,7 +391,7 @@ func TestChangingSource(t *testing.T) {
 	t.Run("shorter", func(t *testing.T) {
 		dir, file := setUp(t)
 		r := copyWhile(t, dir, func() error { return os.Truncate(file, bufferSize) })
-		if r.Files != 2 || len(r.Skipped) != 1 || r.Skipped[0].Path != "from/large" {
+		if r.Files != 2 || r.Bytes != 2 || len(r.Skipped) != 1 || r.Skipped[0].Path != "from/large" {
 			t.Errorf("%+v", r)
 		}
 		if entries, _ := os.ReadDir(filepath.Join(dir, "to")); len(entries) != 2 {

@@ -38,9 +38,10 @@ type unpacker struct {
 // that the packer does not take it back.
 type complete struct {
 	*temp
-	in   *folder
-	name string
-	size int64 // of its holes, which have not been counted yet
+	in     *folder
+	name   string
+	holes  int64 // bytes, which have not been counted yet
+	before int64 // bytes that had been counted before this file
 }
 
 // Unpack writes what an archive holds to its target. What was copied when an error
@@ -334,7 +335,7 @@ func (u *unpacker) file(parent *folder, name string, h *tar.Header) error {
 	if err != nil {
 		return failed(err)
 	}
-	u.waiting, u.at = &complete{temp: f, in: parent, name: name, size: size - h.Size}, path
+	u.waiting, u.at = &complete{temp: f, in: parent, name: name, holes: size - h.Size, before: u.done.Bytes}, path
 	written := sha256.New()
 	end := int64(0)
 	for _, e := range parts {
@@ -432,7 +433,7 @@ func (u *unpacker) publish() error {
 	}
 	u.waiting, u.at = nil, ""
 	u.done.Files++
-	u.done.Bytes += w.size
+	u.done.Bytes += w.holes
 	return nil
 }
 
@@ -440,6 +441,6 @@ func (u *unpacker) publish() error {
 func (u *unpacker) retract() {
 	if w := u.waiting; w != nil {
 		w.drop(w.in.root)
-		u.waiting, u.at = nil, ""
+		u.waiting, u.at, u.done.Bytes = nil, "", w.before
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"strings"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 )
@@ -24,7 +25,8 @@ func (c *Client) PutArchive(ctx context.Context, session string, r api.PutArchiv
 	if err != nil {
 		return result, api.Errorf(api.CodeInternal, "The call could not be made: %v.", err)
 	}
-	req.Header.Set(api.HeaderRequest, string(header))
+	// JSON may hold this one control character, a header may not.
+	req.Header.Set(api.HeaderRequest, strings.ReplaceAll(string(header), "\x7f", `\u007f`))
 	req.Header.Set("Content-Type", api.ArchiveType)
 	req.Header.Set("Expect", "100-continue")
 	req.Body, req.ContentLength = packed(pack), -1

@@ -90,6 +90,8 @@ func (a *archiveWriter) Write(p []byte) (int, error) {
 	if !a.began {
 		a.began = true
 		a.w.Header().Set("Content-Type", api.ArchiveType)
+		// An answer that is sent before its length is known may have a trailer.
+		http.NewResponseController(a.w).Flush()
 	}
 	return a.w.Write(p)
 }
