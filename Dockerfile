@@ -18,7 +18,7 @@ RUN printf '%s\n' 'APT::Install-Recommends "0";' 'APT::Get::Assume-Yes "1";' 'AP
 ENV DEBIAN_FRONTEND=noninteractive
 RUN apt-get update; \
     apt-get install \
-      bash-completion bzip2 ca-certificates curl file iproute2 iputils-ping jq less locales lsof nano netcat-openbsd \
+      bash-completion bzip2 ca-certificates curl file iproute2 iputils-ping jq less libnss3-tools locales lsof nano netcat-openbsd \
       openssh-client procps psmisc ripgrep rsync socat sudo tini tree tzdata unzip vim-tiny wget xz-utils zip \
       fontconfig fonts-dejavu-core fonts-liberation fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji \
       adwaita-icon-theme dbus dbus-x11 desktop-file-utils fluxbox libfile-mimeinfo-perl mousepad pcmanfm shared-mime-info \

@@ -14,8 +14,8 @@ const (
 	MaxApplication = 256 // bytes of an application's name
 
 	// MinDevToolsTimeout is the least that the session's longest command must be
-	// allowed for DevTools to be started: a start takes several seconds, and much
-	// longer on a busy machine.
+	// allowed for DevTools to be of use: the first call of a tool starts three programs,
+	// which takes several seconds, and much longer on a busy machine.
 	MinDevToolsTimeout  = time.Minute
 	DefaultDevToolsIdle = 10 * time.Minute
 )

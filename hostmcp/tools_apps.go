@@ -38,7 +38,7 @@ func appTools() []Tool {
 			Name: "start_chrome_devtools", Title: "Start Chrome DevTools",
 			Description: "Attach chrome-devtools-mcp to the Chromium of this session's screen, starting the browser when none runs. Its tools are then called through shell " +
 				"with mcpc; the answer says how. Use it for what a picture does not show: the accessibility tree, scripts, the console, network requests. " +
-				"It takes several seconds, and some 330 MB while it runs; it ends by itself when it is not used, and the next call starts it again.",
+				"It takes some 330 MB while it is used; when it is not, it ends by itself, and the next call starts it again.",
 			OpenWorld:  true,
 			Idempotent: true,
 			Ordered:    true,
@@ -94,7 +94,8 @@ func startDevTools(ctx context.Context, c *Call) (*Reply, error) {
 			"%[2]s tools-call take_snapshot '{\"pageId\":1}'\n"+
 			"Among the tools are list_pages, take_snapshot, navigate_page, evaluate_script, list_console_messages, list_network_requests and take_screenshot; "+
 			"%[2]s tools-list names all, %[2]s tools-get <tool> its arguments. "+
-			"The exit status is 0 also when a tool failed: read what it says. A call takes about a second. "+
+			"The exit status is 0 also when a tool failed: read what it says. A call takes about a second, the first one five; "+
+			"on a busy computer it may say that the bridge failed to start: call again then. "+
 			"After %[3]v without a call it ends itself and frees its memory; the next call starts it again, and the pages stay. "+
 			"stop_chrome_devtools ends it at once.", result.Command, mcpc, idle),
 		Structured: result,

@@ -22,7 +22,7 @@ func (s *Session) StartDevTools(ctx context.Context, r api.StartDevToolsRequest)
 		return result, err
 	}
 	if most := s.settings.shellMax; most < api.MinDevToolsTimeout {
-		return result, api.Errorf(api.CodeUnsupported, "A command of this session may take no longer than %v, which is too short to start DevTools.", most).
+		return result, api.Errorf(api.CodeUnsupported, "A command of this session may take no longer than %v, which is too short for DevTools.", most).
 			WithFix("The user has to set COMPUTER_USE_SHELL_TIMEOUT_MAX to %v or more.", api.MinDevToolsTimeout)
 	}
 	err = s.inTurn(ctx, func(ctx context.Context, d *Desktop) error {
