@@ -127,3 +127,20 @@ func TestDoctorPortTaken(t *testing.T) {
 		t.Errorf("the computer is %s", state)
 	}
 }
+
+func TestDockerDoctor(t *testing.T) {
+	c := newDockerComputer(t)
+	c.doctor().expect(t, "version", "engine", "docker", "seccomp", "image", "container", "ports",
+		"computer", "screen", "shared mem", "home", "programs", "keyboard", "files", "page", "vnc", "tidy")
+	if i := c.info(); i.State != "running" || len(i.Screens) != 0 {
+		t.Errorf("afterwards it is %s with the screens %v", i.State, i.Screens)
+	}
+	docker(t, "pause", c.name)
+	d := c.doctor()
+	for _, check := range d.Checks {
+		if check.OK != (check.Name != "container") || !check.OK && !strings.Contains(check.Fix, "docker unpause") {
+			t.Errorf("a paused container: %+v", check)
+		}
+	}
+	docker(t, "unpause", c.name)
+}

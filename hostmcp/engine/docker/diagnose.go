@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -26,9 +27,10 @@ func (e *Engine) Diagnose(ctx context.Context) []engine.Check {
 		return append(reached, engine.Failed("container", err))
 	}
 	checks := append(reached, c.diagnoseImage(ctx, found), c.diagnoseContainer(ctx, found))
-	if found == nil || !found.isRunning() {
+	switch {
+	case found == nil || found.state == container.StateCreated || found.state == container.StateExited:
 		checks = append(checks, c.diagnosePorts(found))
-	} else {
+	case found.isRunning():
 		checks = append(checks, engine.Passed("ports", "127.0.0.1:%d to %d, %s", found.portBase, found.portBase+api.MaxScreens, c.leading(found)))
 	}
 	return checks
