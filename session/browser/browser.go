@@ -6,7 +6,7 @@
 // from one to the others, and keeps them in home for those that start later.
 //
 // Chromium is driven over a pipe (DevTools protocol) that only this process has. Programs
-// reach it through [Browser.DevTools] alone; docs/adr/0010-the-browsers-devtools.md says
+// reach it through [Browser.DevTools] alone; docs/adr/0011-a-browser-for-each-screen.md says
 // why.
 //
 // Errors that leave this package are or wrap an api.Error, but for those of a context.

@@ -39,7 +39,7 @@ type instance struct {
 var flags = []string{
 	"--remote-debugging-pipe", "--no-startup-window", // the cookies come before the first page
 	"--no-first-run", "--no-default-browser-check", "--hide-crash-restore-bubble",
-	"--disable-search-engine-choice-screen",
+	"--disable-search-engine-choice-screen", "--disable-features=Translate", "--deny-permission-prompts",
 	"--password-store=basic", // no keyring asks for a password
 	"--disable-gpu",          // there is none; saves 80 MB and a process
 	"--disable-breakpad", "--disable-sync", "--disable-domain-reliability", "--disable-component-update", "--no-pings",
@@ -109,18 +109,22 @@ func (i *instance) argv() []string {
 	if !cfg.OwnSandbox {
 		argv = append(argv, "--no-sandbox")
 	}
-	if cfg.Offline || !extensionsWanted() {
-		argv = append(argv, "--disable-background-networking")
+	managed := managed()
+	if !managed {
+		argv = append(argv, "--test-type") // no bar that warns of --no-sandbox
+	}
+	if cfg.Offline || !managed {
+		argv = append(argv, "--disable-background-networking") // nor are there extensions to fetch
 	}
 	return argv
 }
 
-// extensionPolicy is the image's file that has extensions installed. Without it there is
-// nothing to fetch in the background.
-const extensionPolicy = "/etc/chromium/policies/managed/extensions.json"
+// policies is the image's file of policies. They say more than flags can, and have an
+// extension installed where there is a network; see image/README.md.
+const policies = "/etc/chromium/policies/managed/computer.json"
 
-func extensionsWanted() bool {
-	_, err := os.Stat(extensionPolicy)
+func managed() bool {
+	_, err := os.Stat(policies)
 	return err == nil
 }
 
