@@ -64,8 +64,10 @@ func (end End) conflict(path string, there fs.FileMode, folder bool) error {
 		return api.Errorf(api.CodeIsAFolder, "%s is a folder on the %s, and a file never replaces a folder.", name, end).
 			WithFix("Choose another destination, or remove the folder first.")
 	case folder:
-		what := "a file"
-		if there&fs.ModeSymlink != 0 {
+		what := specialName(there)
+		if there.IsRegular() {
+			what = "a file"
+		} else if there&fs.ModeSymlink != 0 {
 			what = "a link"
 		}
 		return api.Errorf(api.CodeNotAFolder, "%s is %s on the %s, and a folder never replaces that.", name, what, end).

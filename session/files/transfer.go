@@ -65,6 +65,7 @@ func (r Runner) Put(ctx context.Context, dir string, args api.PutArchiveRequest,
 		}
 		return &e
 	}
+	fed := false
 	limited := &io.LimitedReader{R: c.stdout}
 	for dec := json.NewDecoder(limited); ; {
 		limited.N = maxAnswer
@@ -73,7 +74,8 @@ func (r Runner) Put(ctx context.Context, dir string, args api.PutArchiveRequest,
 			return result, died(err)
 		}
 		switch {
-		case n.Ready:
+		case n.Ready && !fed:
+			fed = true
 			go c.feed(archive)
 		case n.Progress != nil:
 			done = *n.Progress
@@ -159,15 +161,23 @@ func (r Runner) start(ctx context.Context, act, dir string, args any) (*stream, 
 	if err != nil {
 		return nil, api.Errorf(api.CodeInternal, "The files cannot be reached: %v.", err)
 	}
-	for _, pipe := range []any{c.stdin, c.stdout} {
-		if f, ok := pipe.(interface{ Fd() uintptr }); ok {
-			_, _ = unix.FcntlInt(f.Fd(), unix.F_SETPIPE_SZ, pipeSize) // a smaller one works too
-		}
-	}
+	widen(c.stdin)
+	widen(c.stdout)
 	if _, err := c.stdin.Write(data); err != nil {
 		return nil, c.died(ctx, err)
 	}
 	return c, nil
+}
+
+// widen makes a pipe hold more. A smaller one works too, so it is only tried.
+func widen(pipe any) {
+	file, ok := pipe.(syscall.Conn)
+	if !ok {
+		return
+	}
+	if conn, err := file.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
+	}
 }
 
 // feed passes an archive to the child, and reads it to its end when the child does not
