@@ -31,9 +31,11 @@ ENV LANG=en_US.UTF-8
 # fractions of a second are lost when a layer is stored. Without a valid cache every
 # screen takes three seconds more to open.
 RUN fc-cache --force --system-only
-# Agents' programs run as computer, the X servers as xserver, the daemon as root. sudo
-# keeps the marks by which the daemon finds what a command has started.
+# Agents' programs run as computer, those of screen n in its group, the X servers as
+# xserver, the daemon as root. sudo keeps the marks by which the daemon finds what a
+# command has started.
 RUN useradd --create-home --uid 1000 --shell /bin/bash computer; \
+    for n in $(seq 16); do groupadd --gid $((59910 + n)) "screen$n"; done; \
     useradd --system --uid 901 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin xserver; \
     printf '%s\n' 'computer ALL=(ALL) NOPASSWD:ALL' 'Defaults env_keep += "COMPUTER_USE_*"' > /etc/sudoers.d/computer; \
     chmod 0440 /etc/sudoers.d/computer; visudo -cq; \

@@ -47,6 +47,18 @@ func writeFile(path string, data []byte, owner *Credential) error {
 	return err
 }
 
+// writeShared is writeFile for a file that a group can read and its user cannot, unless
+// in that group; nil is the user of this process.
+func writeShared(path string, data []byte, to *Credential) error {
+	if to == nil {
+		return writeFile(path, data, nil)
+	}
+	if err := writeFile(path, data, &Credential{UID: uint32(os.Geteuid()), GID: to.GID}); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o640)
+}
+
 // checkWay returns an error if a user cannot pass through a folder above path; nil
 // is the user of this process.
 func checkWay(path string, user *Credential) error {

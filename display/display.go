@@ -22,6 +22,10 @@ const (
 	// Screens is how many screens a computer has. They are numbered from 1.
 	Screens = 16
 
+	// firstGroup and its number make the group of a screen's programs, see Screen.User.
+	// The engines give these groups names.
+	firstGroup = 59910
+
 	// MinSide and MaxSide bound a screen's width and height in pixels.
 	MinSide = 320
 	MaxSide = 7680

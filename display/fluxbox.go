@@ -108,7 +108,7 @@ func (s *Screen) startManager(ctx context.Context) (supervise.Running, error) {
 		Path: "fluxbox",
 		Env:  setEnv(s.Env(), "HOME", home),
 		Dir:  "/",
-		User: s.m.cfg.ProgramUser,
+		User: s.User(),
 		// It misses a SIGTERM that comes while it starts, and has nothing to save.
 		Grace: 200 * time.Millisecond,
 	}.Start()
@@ -129,7 +129,7 @@ func (s *Screen) writeFluxbox(home string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	owner := s.m.cfg.ProgramUser
+	owner := s.User()
 	for name, text := range map[string]string{
 		"init":    fmt.Sprintf(fluxboxInit, dir),
 		"menu":    menu(s.m.cfg.Menu, s.Display(), getEnv(s.m.cfg.Environ, "HOME")),

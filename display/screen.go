@@ -126,9 +126,9 @@ func (s *Screen) Close(ctx context.Context) error {
 	}
 }
 
-// makeFiles makes the two copies of the screen's cookie. The programs' one lies in a
-// folder whose name nobody can guess or list, because the programs of all screens have
-// the same user. The X server's one stands in its command line, which everybody can
+// makeFiles makes the two copies of the screen's cookie. The programs' one is for the
+// screen's group, because the programs of all screens have the same user, and lies in a
+// folder whose name nobody can guess or list. The X server's one stands in its command line, which everybody can
 // read.
 func (s *Screen) makeFiles() error {
 	old, _ := filepath.Glob(filepath.Join(s.m.cfg.StateDir, fmt.Sprintf("screen-%d-*", s.number)))
@@ -145,7 +145,7 @@ func (s *Screen) makeFiles() error {
 			return err
 		}
 	}
-	for _, user := range []*Credential{s.m.cfg.ServerUser, s.m.cfg.ProgramUser} {
+	for _, user := range []*Credential{s.m.cfg.ServerUser, s.User()} {
 		if err := checkWay(s.dir, user); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (s *Screen) makeFiles() error {
 	if err := writeFile(s.serverAuthority(), data, s.m.cfg.ServerUser); err != nil {
 		return err
 	}
-	return writeFile(s.Xauthority(), data, s.m.cfg.ProgramUser)
+	return writeShared(s.Xauthority(), data, s.User())
 }
 
 // removeFiles removes the screen's folder and what a killed X server left.
@@ -201,6 +201,20 @@ func (s *Screen) XvfbPID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.server
+}
+
+// User returns who the screen's programs run as: Config's ProgramUser, but in a group
+// that the programs of no other screen have. nil is the user of this process.
+//
+// Processes of one user may look into each other, at their environment and so at the
+// path of their Xauthority, only if their groups are the same as well (ptrace(2), "Ptrace
+// access mode checking").
+func (s *Screen) User() *Credential {
+	u := s.m.cfg.ProgramUser
+	if u == nil || u.UID == 0 {
+		return u
+	}
+	return &Credential{UID: u.UID, GID: firstGroup + uint32(s.number)}
 }
 
 // Xauthority returns the path of the file with the screen's cookie that programs

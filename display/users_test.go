@@ -48,6 +48,9 @@ func TestUsersOfTheirOwn(t *testing.T) {
 		cmd := exec.Command(name, args...)
 		cmd.Env = s.Env()
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		if uid == 50002 {
+			cmd.SysProcAttr.Credential.Gid = s.User().GID
+		}
 		return cmd.Run()
 	}
 	if err := as(50002, "cat", s.Xauthority()); err != nil {
@@ -56,6 +59,17 @@ func TestUsersOfTheirOwn(t *testing.T) {
 	for _, uid := range []uint32{50001, 50003} {
 		if err := as(uid, "cat", s.Xauthority()); err == nil {
 			t.Errorf("user %d can read the programs' authority", uid)
+		}
+	}
+	// Programs of another screen have the same user and another group. They reach neither
+	// the authority nor, through /proc, who knows of it.
+	for _, path := range []string{s.Xauthority(), fmt.Sprintf("/proc/%d/environ", childOf(t, s, "fluxbox"))} {
+		for group, want := range map[uint32]bool{s.User().GID: true, s.User().GID + 1: false, 50002: false} {
+			cat := exec.Command("cat", path)
+			cat.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 50002, Gid: group}}
+			if err := cat.Run(); (err == nil) != want {
+				t.Errorf("group %d reads %s: %v", group, path, err)
+			}
 		}
 	}
 	if err := as(50002, "cat", s.serverAuthority()); err == nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
+	"github.com/falleng0d/computer-use-mcp/display"
 	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/input"
 	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
@@ -83,12 +84,13 @@ func (s *fakeScreen) paint(r image.Rectangle, colour uint32) {
 	s.buf.Publish(s.pix, s.width, []image.Rectangle{r})
 }
 
-func (s *fakeScreen) Number() int          { return s.number }
-func (s *fakeScreen) Display() string      { return fmt.Sprintf(":%d", s.number) }
-func (s *fakeScreen) Xauthority() string   { return "/nowhere" }
-func (s *fakeScreen) XvfbPID() int         { return 1000 + s.number }
-func (s *fakeScreen) Frame() *frame.Buffer { return s.buf }
-func (s *fakeScreen) Env() []string        { return s.env }
+func (s *fakeScreen) Number() int               { return s.number }
+func (s *fakeScreen) Display() string           { return fmt.Sprintf(":%d", s.number) }
+func (s *fakeScreen) Xauthority() string        { return "/nowhere" }
+func (s *fakeScreen) User() *display.Credential { return nil }
+func (s *fakeScreen) XvfbPID() int              { return 1000 + s.number }
+func (s *fakeScreen) Frame() *frame.Buffer      { return s.buf }
+func (s *fakeScreen) Env() []string             { return s.env }
 
 func (s *fakeScreen) Refresh(ctx context.Context) (frame.Stamp, error) {
 	return s.buf.Stamp(), ctx.Err()

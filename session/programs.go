@@ -10,14 +10,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/falleng0d/computer-use-mcp/display"
 	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
 
 // Programs says how applications are started.
 type Programs struct {
-	Home string              // their folder, and what ~ stands for
-	User *display.Credential // nil is the user of this process
+	Home string // their folder, and what ~ stands for
 	// Daemon is the path of the daemon's binary, which programs can run for some purposes.
 	Daemon string
 }
@@ -57,7 +55,7 @@ func (c *children) start(how Programs, screen Screen, argv []string, files ...*o
 	cmd.Dir = how.Home
 	cmd.ExtraFiles = files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if u := how.User; u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
+	if u := screen.User(); u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID}
 	}
 	// Not cmd's own pipe: that one is cut when the program ends, and what a launcher

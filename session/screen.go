@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
+	"github.com/falleng0d/computer-use-mcp/display"
 	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/input"
 )
@@ -30,8 +31,10 @@ type Screen interface {
 	// Clipboard is that of the screen's present X server.
 	Clipboard() (*input.Clipboard, error)
 
-	// Env is the environment of programs on the screen.
+	// Env is the environment of programs on the screen, User who they run as; nil is the
+	// user of this process.
 	Env() []string
+	User() *display.Credential
 	// TakeNotes returns what the agent should be told about the screen, once.
 	TakeNotes() []string
 	Close(ctx context.Context) error

@@ -36,11 +36,12 @@ func (w *workspace) folder() string {
 }
 
 // command returns a command line with the place where it runs: the session's folder
-// and, if one is open, its screen.
-func (s *Session) command(line string) shell.Command {
+// and, if one is open, its screen. A job that is to outlive the session gets no screen:
+// the next one with its number is somebody else's.
+func (s *Session) command(line string, outlives bool) shell.Command {
 	c := shell.Command{Line: line, Dir: s.work.folder()}
-	if d := s.Desktop(); d != nil {
-		c.Env = d.Screen.Env()
+	if d := s.Desktop(); d != nil && !outlives {
+		c.Env, c.User = d.Screen.Env(), d.Screen.User()
 	}
 	return c
 }
@@ -58,14 +59,14 @@ func (s *Session) Shell(ctx context.Context, r api.ShellRequest) (result api.She
 	defer done()
 	timeout := time.Duration(r.Timeout * float64(time.Second))
 	if r.Background {
-		result.Job, err = s.work.shell.StartJob(s.command(r.Command), r.Keep, timeout)
+		result.Job, err = s.work.shell.StartJob(s.command(r.Command, r.Keep), r.Keep, timeout)
 		return result, err
 	}
 	if timeout == 0 {
 		timeout = s.settings.shellTimeout
 	}
 	most := s.settings.shellMax
-	result, err = s.work.shell.Run(ctx, s.command(r.Command), min(timeout, most))
+	result, err = s.work.shell.Run(ctx, s.command(r.Command, false), min(timeout, most))
 	if timeout > most {
 		result.Notes = append(result.Notes, fmt.Sprintf("The timeout was %v, the longest that the user allows, and not %v.", most, timeout))
 	}

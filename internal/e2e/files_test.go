@@ -106,38 +106,75 @@ func TestClipboardTool(t *testing.T) {
 	s.fails("bad_request", "clipboard", map[string]any{"action": "set"})
 }
 
-// Issue 6 item 7: session A's shell with session B's DISPLAY fails.
+// Issue 6 item 7: session A's shell with session B's DISPLAY fails, also with the path of
+// B's authority, from a job, after a look into B's processes, and with sudo as far as the
+// engine has it: the local one has none.
 func TestSessionsAreIsolated(t *testing.T) {
 	c := newComputer(t)
 	a := c.agent()
 	one, two := a.start("One"), a.start("Two")
 	one.observe()
 	two.observe()
-	displays := map[string]string{}
+	var own, others struct{ display, authority string }
 	for _, screen := range c.info().Screens {
-		displays[screen.Session] = screen.Display
+		of := &own
+		if screen.Session == two.id {
+			of = &others
+		}
+		of.display, of.authority = screen.Display, screen.Xauthority
 	}
-	own, others := displays[one.id], displays[two.id]
-	if own == "" || others == "" || own == others {
-		t.Fatalf("displays %v", displays)
+	if own.display == "" || others.display == "" || own == others {
+		t.Fatalf("screens %v, %v", own, others)
+	}
+	// A program of the other session to look into.
+	job := two.call("shell", map[string]any{"session": two.id, "command": "exec sleep 4711", "background": true}).fields["job"].(string)
+	const find = "pgrep -xf 'sleep 4711'"
+	two.eventually("the other's program runs", func() bool { return two.stdout(find) != "" })
+	if got := two.shell("grep -z XAUTHORITY /proc/$(" + find + ")/environ"); got.fields["exit_code"] != 0.0 {
+		t.Errorf("a session cannot see its own programs: %s", got.text)
 	}
 	if got := one.shell("xdotool getdisplaygeometry"); got.fields["exit_code"] != 0.0 {
 		t.Errorf("on its own screen: %s", got.text)
 	}
-	for _, command := range []string{
-		"DISPLAY=" + others + " xdotool getdisplaygeometry",
-		"DISPLAY=" + others + " xdotool key a",
-		"DISPLAY=" + others + " XAUTHORITY= xdotool getdisplaygeometry",
-		"env -u XAUTHORITY DISPLAY=" + others + " xdotool getdisplaygeometry",
+	attacks := []string{
+		"DISPLAY=" + others.display + " xdotool getdisplaygeometry",
+		"DISPLAY=" + others.display + " xdotool key a",
+		"DISPLAY=" + others.display + " XAUTHORITY= xdotool getdisplaygeometry",
+		"env -u XAUTHORITY DISPLAY=" + others.display + " xdotool getdisplaygeometry",
 		// Neither its cookie nor its folder can be found by looking around.
 		"ls $(dirname $(dirname $XAUTHORITY))",
 		"cat /proc/$(pgrep -o Xvfb)/environ",
-	} {
+	}
+	if os.Getuid() == 0 { // else the programs are of the daemon's own user, which the README says
+		with := "DISPLAY=" + others.display + " XAUTHORITY=" + others.authority + " xdotool getdisplaygeometry"
+		attacks = append(attacks,
+			with, "setsid --wait env "+with, "sudo -n env "+with, "newgrp - screen2 -c 'cat "+others.authority+"'", "cat "+others.authority,
+			"grep -z XAUTHORITY /proc/$("+find+")/environ", "readlink /proc/$("+find+")/fd/1", "head -c 1 /proc/$("+find+")/maps",
+			"grep -ozl "+others.authority+" /proc/[0-9]*/environ",
+		)
+	}
+	for _, command := range attacks {
 		if got := one.shell(command); got.fields["exit_code"] == 0.0 {
 			t.Errorf("%s: %s", command, got.text)
+		}
+		if got := one.inBackground(command); got == 0 {
+			t.Errorf("as a job: %s", command)
 		}
 	}
 	if out := one.stdout("ps axww -o args"); strings.Contains(out, "Xauthority") {
 		t.Errorf("a command line names an authority:\n%s", out)
 	}
+	two.call("job_stop", map[string]any{"session": two.id, "job": job})
+}
+
+// inBackground runs a command as a job and returns its exit code.
+func (s *session) inBackground(command string) float64 {
+	s.t.Helper()
+	job := s.call("shell", map[string]any{"session": s.id, "command": command, "background": true}).fields["job"].(string)
+	var got answer
+	s.eventually("the end of "+command, func() bool {
+		got = s.call("job_output", map[string]any{"session": s.id, "job": job, "wait_ms": 5000})
+		return got.fields["running"] == false
+	})
+	return got.fields["exit_code"].(float64)
 }

@@ -45,6 +45,7 @@ type fakeScreen struct {
 func (s *fakeScreen) Number() int                                       { return 1 }
 func (s *fakeScreen) Display() string                                   { return ":1" }
 func (s *fakeScreen) Xauthority() string                                { return "/auth" }
+func (s *fakeScreen) User() *Credential                                 { return nil }
 func (s *fakeScreen) XvfbPID() int                                      { return 7 }
 func (s *fakeScreen) Frame() *frame.Buffer                              { return s.buf }
 func (s *fakeScreen) Refresh(context.Context) (frame.Stamp, error)      { return s.buf.Stamp(), nil }

@@ -103,7 +103,7 @@ func Run(ctx context.Context, o Options) error {
 	browsers := browsersOf(o)
 	table = session.NewTable(session.Config{
 		Open:     openOn(screens),
-		Programs: session.Programs{Home: o.HomeDir, User: o.ProgramUser, Daemon: self},
+		Programs: session.Programs{Home: o.HomeDir, Daemon: self},
 		Browsers: browsers,
 		Shells:   shells,
 		Files:    filesOf(o),

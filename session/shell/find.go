@@ -33,12 +33,10 @@ func marked(mark string, leader int, user *supervise.Credential) []int {
 			denied = append(denied, p.pid)
 		}
 	}
-	if user != nil && len(denied) > 0 {
-		asUser(user, func() {
-			for _, pid := range denied {
-				if has, _ := hasVariable(pid, mark); has {
-					in[pid] = true
-				}
+	for _, pid := range denied {
+		asOwner(pid, user, func() {
+			if has, _ := hasVariable(pid, mark); has {
+				in[pid] = true
 			}
 		})
 	}
@@ -110,14 +108,19 @@ func hasVariable(pid int, variable string) (bool, error) {
 	return false, nil
 }
 
-// asUser calls f with the rights of a user as far as /proc goes. Root may not see the
-// environments of others without CAP_SYS_PTRACE or CAP_PERFMON, which containers lack
-// (ptrace(2), "Ptrace access mode checking"); their user may.
-func asUser(u *supervise.Credential, f func()) {
+// asOwner calls f with the rights that a process has itself as far as /proc goes, if it
+// is user's. Root may not see the environments of others without CAP_SYS_PTRACE or
+// CAP_PERFMON, which containers lack (ptrace(2), "Ptrace access mode checking"); their
+// user may, in their group.
+func asOwner(pid int, user *supervise.Credential, f func()) {
+	var owner unix.Stat_t
+	if user == nil || unix.Stat("/proc/"+strconv.Itoa(pid), &owner) != nil || owner.Uid != user.UID {
+		return
+	}
 	runtime.LockOSThread() // the rights are one thread's
 	defer runtime.UnlockOSThread()
-	unix.Setfsgid(int(u.GID))
-	unix.Setfsuid(int(u.UID))
+	unix.Setfsgid(int(owner.Gid))
+	unix.Setfsuid(int(owner.Uid))
 	defer unix.Setfsgid(os.Getegid())
 	defer unix.Setfsuid(os.Geteuid())
 	f()

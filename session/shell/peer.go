@@ -70,8 +70,8 @@ func holds(pid int, file string, user *supervise.Credential) (found bool) {
 		}
 		return err
 	}
-	if err := look(); errors.Is(err, fs.ErrPermission) && user != nil {
-		asUser(user, func() { look() })
+	if err := look(); errors.Is(err, fs.ErrPermission) {
+		asOwner(pid, user, func() { look() })
 	}
 	return found
 }

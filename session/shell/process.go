@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/display/supervise"
 )
 
 const (
@@ -25,6 +27,8 @@ type Command struct {
 	Line string
 	Dir  string   // absolute
 	Env  []string // instead of Config.Env when not nil
+	// User is Config.User in another group, or nil for itself.
+	User *supervise.Credential
 }
 
 // process is the bash of one command.
@@ -55,7 +59,7 @@ func (s *Shell) start(c Command, outer *Scope, stdout, stderr *os.File) (*proces
 	// A session of its own, in the system's sense: no terminal, and one number that
 	// everything it starts has, short of what starts a session itself.
 	attr := &os.ProcAttr{Dir: c.Dir, Files: []*os.File{null, stdout, stderr}, Sys: &syscall.SysProcAttr{Setsid: true}}
-	if u := cfg.User; u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
+	if u := cmp.Or(c.User, cfg.User); u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
 		attr.Sys.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID}
 	}
 

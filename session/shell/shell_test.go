@@ -38,7 +38,8 @@ func TestWithoutPtrace(t *testing.T) {
 	all := New(Config{User: &supervise.Credential{UID: 12345, GID: 12345}, Env: []string{"HOME=/", "PATH=/usr/bin:/bin"}})
 	defer all.Close()
 	s := all.Shell(api.NewID())
-	r, err := s.Run(t.Context(), Command{Line: "id -u; nohup setsid sleep 1001 > /dev/null 2>&1 & echo $!; disown -a", Dir: "/"}, long)
+	screen := &supervise.Credential{UID: 12345, GID: 23456} // in a group of its own
+	r, err := s.Run(t.Context(), Command{Line: "id -u; nohup setsid sleep 1001 > /dev/null 2>&1 & echo $!; disown -a", Dir: "/", User: screen}, long)
 	if err != nil || !strings.HasPrefix(r.Stdout, "12345\n") && !strings.HasSuffix(r.Stdout, "\n12345\n") {
 		t.Fatalf("%+v, %v", r, err)
 	}

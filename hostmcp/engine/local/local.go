@@ -45,6 +45,7 @@ import (
 const (
 	ProgramUID = 59901 // agents' programs
 	ServerUID  = 59902 // X servers
+	screenGIDs = 59910 // plus a screen's number: the group of the programs on it
 )
 
 // Config describes one local computer.

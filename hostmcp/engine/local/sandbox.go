@@ -133,6 +133,9 @@ func (e *Engine) generatedEtc() map[string]string {
 	if os.Getuid() == 0 {
 		passwd += fmt.Sprintf("xserver:x:%d:%d:X server:/nonexistent:/usr/sbin/nologin\n", ServerUID, ServerUID)
 		group += fmt.Sprintf("xserver:x:%d:\n", ServerUID)
+		for n := range 16 { // see display.Screen.User
+			group += fmt.Sprintf("screen%d:x:%d:\n", n+1, screenGIDs+n+1)
+		}
 	}
 	machine := sha256.Sum256([]byte(e.home)) // the same in every run, as D-Bus wants it
 	return map[string]string{
