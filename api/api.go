@@ -102,6 +102,8 @@ type Facts struct {
 	ComputerID string `json:"computer_id"`
 	HomeID     string `json:"home_id"`
 	Sandbox    string `json:"sandbox"` // what isolates the computer, in a few words; may be empty
+	// NativeViewers is what VNC programs may do: control, watch or off.
+	NativeViewers string `json:"native_viewers"`
 }
 
 // Health is the answer of RouteHealth, the one route without a token.

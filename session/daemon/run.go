@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,6 +142,7 @@ func Run(ctx context.Context, o Options) error {
 		PID: os.Getpid(), API: listener.Addr().String(), Viewer: o.ViewerListen,
 		Version: o.Version, Protocol: api.Protocol(),
 		ComputerID: identity.ComputerID, HomeID: identity.HomeID, Sandbox: o.Sandbox,
+		NativeViewers: string(cmp.Or(o.NativeViewers, NativeControl)),
 	}
 	if err := writeFacts(o.StateDir, facts); err != nil {
 		listener.Close()

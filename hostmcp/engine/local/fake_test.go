@@ -59,7 +59,9 @@ func fakeDaemon() {
 	tokenFile := flags.String("token-file", "", "")
 	sandbox := flags.String("sandbox", "", "")
 	listen := flags.String("listen", "", "")
-	for _, name := range []string{"viewer-listen", "port-base", "program-uid", "program-gid", "server-uid", "server-gid"} {
+	viewer := flags.String("viewer-listen", "", "")
+	native := flags.String("native-viewers", "control", "")
+	for _, name := range []string{"port-base", "program-uid", "program-gid", "server-uid", "server-gid"} {
 		flags.String(name, "", "")
 	}
 	flags.Parse(os.Args[1:])
@@ -106,7 +108,7 @@ func fakeDaemon() {
 		}
 		mux.ServeHTTP(w, r)
 	})
-	data, err := json.Marshal(api.Facts{PID: os.Getpid(), API: l.Addr().String(), ComputerID: id, Sandbox: *sandbox})
+	data, err := json.Marshal(api.Facts{PID: os.Getpid(), API: l.Addr().String(), ComputerID: id, Sandbox: *sandbox, Viewer: *viewer, NativeViewers: *native})
 	check(err)
 	check(os.WriteFile(facts, data, 0o600))
 	check(http.Serve(l, guarded))

@@ -28,12 +28,16 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -206,7 +210,27 @@ func (e *Engine) find(ctx context.Context) (*engine.Endpoint, error) {
 			e.cfg.Name, facts.Sandbox).
 			WithFix("Run `computer-use-mcp stop`, then call start_computer again.")
 	}
+	endpoint.Notes = e.kept(facts)
 	return endpoint, nil
+}
+
+// kept says which settings the running computer does not follow, because it was started
+// with others.
+func (e *Engine) kept(facts api.Facts) (notes []string) {
+	_, base, err := net.SplitHostPort(facts.Viewer)
+	if err != nil {
+		base = "0" // it serves no page
+	}
+	for _, s := range []struct{ setting, is, wanted string }{
+		{"COMPUTER_USE_PORT_BASE", base, strconv.Itoa(e.cfg.PortBase)},
+		{"COMPUTER_USE_NATIVE_VIEWERS", facts.NativeViewers, cmp.Or(e.cfg.NativeViewers, "control")},
+	} {
+		if s.is != "" && s.is != s.wanted {
+			notes = append(notes, fmt.Sprintf("The computer keeps %s=%s, with which it was started; the setting %s applies after `computer-use-mcp stop`, which ends all sessions. Files in home stay.",
+				s.setting, s.is, s.wanted))
+		}
+	}
+	return notes
 }
 
 // hung is the error for a computer whose processes live and do not answer.
@@ -226,6 +250,7 @@ func (e *Engine) Status(ctx context.Context) (*engine.Status, error) {
 		s.State = engine.StateUnresponsive
 		if endpoint, facts, err := e.state.probe(ctx); err == nil {
 			s.State, s.Endpoint = engine.StateRunning, endpoint
+			endpoint.Notes = e.kept(facts)
 			sandbox = facts.Sandbox
 			pids := namespacePIDs(holders[0])
 			s.HostPID = func(pid int) int { return pids[pid] }
@@ -238,6 +263,9 @@ func (e *Engine) Status(ctx context.Context) (*engine.Status, error) {
 		{Name: "home", Value: e.home},
 		{Name: "state", Value: string(e.state)},
 		{Name: "log", Value: e.state.log()},
+	}
+	if s.Endpoint != nil && len(s.Endpoint.Notes) > 0 {
+		s.Details = append(s.Details, engine.Detail{Name: "note", Value: strings.Join(s.Endpoint.Notes, " ")})
 	}
 	return s, nil
 }

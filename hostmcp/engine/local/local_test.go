@@ -105,6 +105,40 @@ func setMode(t *testing.T, e *Engine, mode string) {
 	}
 }
 
+// A computer that runs already keeps the settings of its start, and says so to the agent
+// (notes of start_computer) and to the person (info).
+func TestSettingsOfTheStartAreKept(t *testing.T) {
+	e := newEngine(t, func(c *Config) { c.PortBase = 42100 })
+	if notes := ensure(t, e).Notes; len(notes) > 0 {
+		t.Errorf("a new computer has the notes %q", notes)
+	}
+	cfg := e.cfg
+	cfg.PortBase, cfg.NativeViewers = 42200, "watch"
+	changed, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := changed.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, said := range map[string]string{
+		"the agent": strings.Join(ensure(t, changed).Notes, " "),
+		"info":      status.Details[len(status.Details)-1].Value,
+	} {
+		for _, want := range []string{
+			"COMPUTER_USE_PORT_BASE=42100", "the setting 42200 applies", "COMPUTER_USE_NATIVE_VIEWERS=control", "the setting watch applies",
+		} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s is told %q, without %q", what, said, want)
+			}
+		}
+	}
+	if notes := ensure(t, e).Notes; len(notes) > 0 {
+		t.Errorf("with the settings of the start: %q", notes)
+	}
+}
+
 func TestEnsureStatusStop(t *testing.T) {
 	for _, unsafe := range []bool{false, true} {
 		t.Run(fmt.Sprintf("unsafe=%v", unsafe), func(t *testing.T) {
