@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -114,4 +117,26 @@ func TestGlyphs(t *testing.T) {
 	s.titled("missing: []", s.open(server.URL+"/?text="+text))
 	// The comparison itself: a letter of no font is found.
 	s.titled("missing: [\u0379]", s.open(server.URL+"/?text=A\u0379"))
+}
+
+// Issue 9, Done when 3: a page of a private CA is refused until the computer's user trusts
+// that, as image/README.md says.
+func TestPrivateCA(t *testing.T) {
+	xvfbtest.Need(t, "chromium", "certutil")
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "<title>private page</title>")
+	}))
+	t.Cleanup(server.Close)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are meant to fail
+	c := newComputer(t)
+	a := c.agent()
+	before := a.start("distrusts")
+	before.titled("Privacy error", before.open(server.URL))
+	c.write("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})), 0o644)
+	if got := before.shell(`mkdir -p ~/.pki/nssdb && certutil -d sql:$HOME/.pki/nssdb -N --empty-password && certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n private -i ~/ca.pem`); got.fields["exit_code"] != 0.0 {
+		t.Fatal(got.text)
+	}
+	before.end()
+	after := a.start("trusts")
+	after.titled("private page", after.open(server.URL))
 }
