@@ -164,7 +164,7 @@ func (e *Encoder) effort(unit int, drawn bool) deflate.Effort {
 	case drawn:
 		return deflate.Effort{Depth: 16}
 	case e.set.Level > 2, thorough && !e.set.Gradient: // the filter leaves hardly any matches
-		return deflate.Effort{Depth: 4}
+		return deflate.Effort{Depth: 8}
 	}
 	return deflate.Effort{Depth: 1}
 }
