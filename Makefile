@@ -9,10 +9,10 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 FUZZTIME := 30s
 BENCHTIME := 1s
 
-.PHONY: help try assets build test race lint fuzz bench docs image image-slim e2e-docker release changelog clean
+.PHONY: help try assets build test test-windows race lint fuzz bench docs image image-slim e2e-docker release changelog clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 try: ## install what is missing, build, open a computer, drive it, write try.png
 	scripts/install try
@@ -29,6 +29,9 @@ test: ## install what the tests need and run them all
 	scripts/install test
 	$(MAKE) build
 	go test -count=1 -timeout 20m ./...
+
+test-windows: ## run the tests of the host binary's packages as Windows programs, under Wine
+	scripts/test-windows
 
 race: ## run the tests under the race detector
 	scripts/install test
