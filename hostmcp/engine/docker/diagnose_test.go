@@ -76,3 +76,14 @@ func TestDiagnoseEndpoint(t *testing.T) {
 		t.Errorf("%+v", checks)
 	}
 }
+
+// COMPUTER_USE_LOG=debug reaches the daemon of a container that is made.
+func TestDebugLog(t *testing.T) {
+	for _, debug := range []bool{false, true} {
+		s := newStub(t)
+		ensure(t, s.engine(func(c *Config) { c.Debug = debug }))
+		if got := strings.HasSuffix(strings.Join(s.find("c").request.Cmd, " "), "--log debug"); got != debug {
+			t.Errorf("debug %v: %q", debug, s.find("c").request.Cmd)
+		}
+	}
+}

@@ -118,3 +118,20 @@ func TestFollowLog(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// COMPUTER_USE_LOG=debug reaches a daemon that is started.
+func TestDebugLog(t *testing.T) {
+	for _, debug := range []bool{false, true} {
+		e, err := New(Config{Name: "c", StateDir: t.TempDir(), HomeDir: t.TempDir(), Debug: debug, Unsafe: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd, err := e.command("computerd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(cmd.Args, " "), "--log debug"); got != debug {
+			t.Errorf("debug %v: %q", debug, cmd.Args)
+		}
+	}
+}
