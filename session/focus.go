@@ -18,6 +18,10 @@ import (
 // browser's first start takes 5 to 10 seconds on a busy machine.
 const windowTime = 15 * time.Second
 
+// handOverTime is how long the window may take once a program has ended well, as one does
+// that hands over to a running instance, and one for a terminal that shows none.
+const handOverTime = 5 * time.Second
+
 // match returns the window that an application name means: the topmost whose class is the
 // name, else whose class holds it, else whose title does. Case does not count.
 func match(windows []x11.Window, name string) (w x11.Window, ok bool) {
@@ -93,6 +97,7 @@ func focusNew(ctx context.Context, screen Screen, before []x11.Window, applicati
 	isNew := func(w x11.Window) bool {
 		return !w.Hidden && !slices.ContainsFunc(before, func(old x11.Window) bool { return old.ID == w.ID })
 	}
+	var late <-chan time.Time
 	for {
 		stamp := screen.Frame().Stamp()
 		windows, err := screen.Windows(ctx)
@@ -106,8 +111,8 @@ func focusNew(ctx context.Context, screen Screen, before []x11.Window, applicati
 		}
 		select {
 		case <-run.done:
+			said := cmp.Or(run.output.String(), "it printed nothing")
 			if run.failed {
-				said := cmp.Or(run.output.String(), "it printed nothing")
 				return api.Errorf(api.CodeNotFound, "%s ended (%s) without a window: %s.", run.name, run.state, said).
 					WithFix("Start it with shell to find out why, or use another program.")
 			}
@@ -117,6 +122,15 @@ func focusNew(ctx context.Context, screen Screen, before []x11.Window, applicati
 				if ok, err := activate(ctx, screen, w); ok || err != nil {
 					return err
 				}
+			}
+			if late == nil {
+				late = time.After(handOverTime)
+			}
+			select {
+			case <-late:
+				return api.Errorf(api.CodeNotFound, "%s has ended, and no window of it has appeared: %s.", run.name, said).
+					WithFix("If it is a program for a terminal, run it with shell; else start it there to find out why.")
+			default:
 			}
 		default:
 		}
