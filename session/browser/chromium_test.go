@@ -121,6 +121,7 @@ document.body.append("完成 ✓ " + "x".repeat(3000))</script>`
 
 // Issue 9, items 1, 5 and 6, with a real Chromium on a real screen.
 func TestChromium(t *testing.T) {
+	t.Parallel()
 	s := newTestScreen(t)
 	release := make(chan struct{})
 	mux := http.NewServeMux()
@@ -204,6 +205,30 @@ func TestChromium(t *testing.T) {
 		eventually(t, "the text of that tab", func() bool {
 			p, err := s.Page(t.Context(), 1000)
 			return err == nil && p.URL == site.URL+"/slow"
+		})
+	})
+	t.Run("a dialog", func(t *testing.T) {
+		if err := s.Open(t.Context(), `data:text/html,asked<script>alert("Sure?")</script>`); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the dialog is told", func() bool {
+			_, err := s.Page(t.Context(), 1000)
+			e, ok := errors.AsType[*api.Error](err)
+			return ok && e.Code == api.CodeBusy && strings.Contains(e.Message, `"Sure?"`)
+		})
+		if s.Busy() {
+			t.Error("busy while it waits for a person")
+		}
+		run := s.current()
+		run.mu.Lock()
+		p := run.active()
+		run.mu.Unlock()
+		if err := run.conn.call(t.Context(), p.session, "Page.handleJavaScriptDialog", map[string]any{"accept": true}, nil); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the page", func() bool {
+			got, err := s.Page(t.Context(), 1000)
+			return err == nil && got.Text == "asked"
 		})
 	})
 	t.Run("DevTools", func(t *testing.T) { testDevTools(t, s) })

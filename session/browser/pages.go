@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ type page struct {
 	ready   bool   // it was set up
 	shown   int    // how far in front it was when last looked at, see lookFront
 	loading bool
+	dialog  string               // what it asks in a dialog, which holds it up; empty when there is none
 	pending map[string]time.Time // requests under way and when they began
 	changed map[string]bool      // origins whose localStorage has changed since it was kept
 }
@@ -135,6 +137,7 @@ func (i *instance) pageEvent(p *page, m message) {
 		FrameID   string
 		RequestID string
 		Type      string
+		Message   string
 		Frame     struct{ ID, URL string }
 		StorageID struct {
 			SecurityOrigin string
@@ -155,6 +158,10 @@ func (i *instance) pageEvent(p *page, m message) {
 			p.url = e.Frame.URL
 			clear(p.pending)
 		}
+	case "Page.javascriptDialogOpening":
+		p.dialog = cmp.Or(e.Message, e.Type)
+	case "Page.javascriptDialogClosed":
+		p.dialog = ""
 	case "Network.requestWillBeSent":
 		if waitedFor[e.Type] && len(p.pending) < maxPending {
 			p.pending[e.RequestID] = time.Now()
@@ -190,8 +197,8 @@ func (i *instance) active() *page {
 // a window.
 const shownScript = `document.visibilityState === "visible" ? 1 + document.hasFocus() : 0`
 
-// lookFront asks the tabs how far in front they are. Those that do not answer, because a
-// dialog holds them up, stay as they were. Chromium does not tell by itself, unless pages
+// lookFront asks the tabs how far in front they are. Those that cannot answer, because a
+// dialog or a script holds them up, stay as they were. Chromium does not tell by itself, unless pages
 // are watched in a way that they can notice (Runtime.enable), which some take for a reason
 // to turn people away.
 func (i *instance) lookFront(ctx context.Context) {
@@ -199,6 +206,7 @@ func (i *instance) lookFront(ctx context.Context) {
 	defer cancel()
 	i.mu.Lock()
 	pages := slices.Collect(maps.Values(i.pages))
+	pages = slices.DeleteFunc(pages, func(p *page) bool { return p.dialog != "" })
 	i.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, p := range pages {
@@ -259,7 +267,7 @@ func (i *instance) busy(now time.Time) bool {
 	defer i.mu.Unlock()
 	i.refreshFront(now)
 	p := i.active()
-	if p == nil {
+	if p == nil || p.dialog != "" { // that is for whoever looks at the screen
 		return false
 	}
 	if p.loading {

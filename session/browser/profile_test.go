@@ -106,6 +106,7 @@ func TestStaleLocks(t *testing.T) {
 
 // A Chromium that runs on the profile, past this process, is ended first.
 func TestHolderIsEnded(t *testing.T) {
+	t.Parallel()
 	b := New(quietConfig(t))
 	dir := b.profileDir(1)
 	os.MkdirAll(dir, 0o700)

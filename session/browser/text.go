@@ -23,15 +23,22 @@ func (b *Browser) Page(ctx context.Context, most int) (api.PageText, error) {
 	var p api.PageText
 	run := b.current()
 	var front *page
+	var url, dialog string
 	if run != nil {
 		run.lookFront(ctx)
 		run.mu.Lock()
-		front = run.active()
+		if front = run.active(); front != nil {
+			url, dialog = front.url, front.dialog
+		}
 		run.mu.Unlock()
 	}
 	if front == nil {
 		return p, api.Errorf(api.CodeNotFound, "No page is open in the browser of this screen.").
 			WithFix("Open one with open_path. Pages of other programs can only be seen in a picture.")
+	}
+	if dialog != "" {
+		return p, api.Errorf(api.CodeBusy, "The page %.200s is held up by its dialog, which says %.300q.", url, dialog).
+			WithFix("Answer the dialog on the screen, then read the page.")
 	}
 	limited, cancel := context.WithTimeout(ctx, textTime)
 	defer cancel()
@@ -40,8 +47,8 @@ func (b *Browser) Page(ctx context.Context, most int) (api.PageText, error) {
 	case ctx.Err() != nil:
 		return p, ctx.Err()
 	case limited.Err() != nil:
-		return p, api.Errorf(api.CodeTimeout, "The page %.200s did not answer within %v.", front.url, textTime).
-			WithFix("Look at the screen: a dialog may be open in front of it, or its scripts are busy.").WithRetry()
+		return p, api.Errorf(api.CodeTimeout, "The page %.200s did not answer within %v.", url, textTime).
+			WithFix("Look at the screen: its scripts are busy, or something is open in front of it.").WithRetry()
 	case errors.Is(err, errGone):
 		return p, api.Errorf(api.CodeNotFound, "The browser was closed.").WithFix("Open a page with open_path.")
 	case err != nil:
