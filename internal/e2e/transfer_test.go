@@ -231,7 +231,7 @@ func TestFileTransferRefusals(t *testing.T) {
 func TestFileTransferInterrupted(t *testing.T) {
 	c := newComputer(t)
 	host := t.TempDir()
-	// A hole is on the way at once, so data of a size that takes long.
+	// Of a size that takes a while.
 	big := filepath.Join(host, "big")
 	f, err := os.Create(big)
 	if err != nil {
@@ -290,6 +290,7 @@ func TestFileTransferInterrupted(t *testing.T) {
 					child = filesChild(pid)
 					return child != 0
 				})
+				syscall.Kill(child, syscall.SIGSTOP) // the copy must not be over before that
 				switch how {
 				case "cancelled":
 					cancel()
@@ -302,6 +303,7 @@ func TestFileTransferInterrupted(t *testing.T) {
 				case "daemon killed":
 					syscall.Kill(pid, syscall.SIGKILL)
 				}
+				syscall.Kill(child, syscall.SIGCONT)
 				err := <-failed
 				if err == nil {
 					t.Fatal("it went through")
