@@ -96,7 +96,9 @@ func New(cfg Config) *Browsers {
 
 // On returns the browser of a screen, which does not run yet. Close it with the screen.
 func (b *Browsers) On(s Screen) *Browser {
-	return &Browser{all: b, screen: s, turn: make(chan struct{}, 1)}
+	br := &Browser{all: b, screen: s, turn: make(chan struct{}, 1)}
+	br.life, br.end = context.WithCancel(context.Background())
+	return br
 }
 
 // template is the folder of the template that every Chromium starts with a copy of.
@@ -109,15 +111,17 @@ type Browser struct {
 	all    *Browsers
 	screen Screen
 
+	life context.Context // ends at Close, and with it a start under way
+	end  context.CancelFunc
+
 	turn chan struct{} // capacity 1: held by whoever starts or ends Chromium
 
 	gate    *gate // held by who has the turn; nil before the first start
 	gateErr error // why there is none, held by who has the turn
 
-	mu     sync.Mutex
-	run    *instance // guarded by mu; nil while no Chromium runs
-	closed bool      // guarded by mu
-	notes  []string  // guarded by mu
+	mu    sync.Mutex
+	run   *instance // guarded by mu; nil while no Chromium runs
+	notes []string  // guarded by mu
 }
 
 const (
@@ -128,11 +132,9 @@ const (
 // ensure returns the running Chromium and starts one if there is none. The caller has the
 // turn.
 func (b *Browser) ensure(ctx context.Context) (*instance, error) {
-	b.mu.Lock()
-	run, closed := b.run, b.closed
-	b.mu.Unlock()
+	run := b.current()
 	switch {
-	case closed:
+	case b.life.Err() != nil:
 		return nil, api.Errorf(api.CodeSessionEnded, "The screen has closed, and its browser with it.").
 			WithFix("Call start_computer again. Logins are still there.")
 	case run != nil:
@@ -143,6 +145,9 @@ func (b *Browser) ensure(ctx context.Context) (*instance, error) {
 			b.all.cfg.Logger.Warn("serve DevTools", "screen", b.screen.Number, "error", b.gateErr)
 		}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(b.life, cancel)()
 	began := time.Now()
 	run, err := b.start(ctx)
 	if err == nil {
@@ -212,11 +217,9 @@ func (b *Browser) Busy() bool {
 
 // Close has Chromium quit in good order, saves what the person changed in its profile and
 // lets none be started any more. It returns when that is done, within some 10 seconds, or
-// with ctx's error when a start takes longer than that.
+// with ctx's error.
 func (b *Browser) Close(ctx context.Context) error {
-	b.mu.Lock()
-	b.closed = true
-	b.mu.Unlock()
+	b.end()
 	leave, err := b.enter(ctx)
 	if err != nil {
 		return err

@@ -145,7 +145,10 @@ func (i *instance) prepare(ctx context.Context) error {
 	if i.first, err = i.newPage(ctx, false); err != nil {
 		return err
 	}
-	return all.storage.restore(ctx, i)
+	if err := all.storage.restore(ctx, i); err != nil && ctx.Err() == nil {
+		all.cfg.Logger.Warn("bring localStorage back", "screen", i.browser.screen.Number, "error", err)
+	}
+	return ctx.Err()
 }
 
 // wait is the instance's goroutine, from the start of the process to the last file.

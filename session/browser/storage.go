@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -132,10 +133,15 @@ func originOf(key string) (name string, partitioned bool) {
 	return name, rest != "" || !strings.HasPrefix(name, "http")
 }
 
+// restoreTime bounds restore: logins are worth a wait, but not a start.
+const restoreTime = 5 * time.Second
+
 // restore puts the kept localStorage into a Chromium that has just started. It goes to an
 // empty page of each origin, which comes from here and not from the site, in a tab behind
-// the first.
+// the first. It takes at most restoreTime.
 func (s *storage) restore(ctx context.Context, i *instance) error {
+	ctx, cancel := context.WithTimeout(ctx, restoreTime)
+	defer cancel()
 	s.mu.Lock()
 	origins := maps.Clone(s.origins)
 	s.mu.Unlock()
@@ -148,25 +154,37 @@ func (s *storage) restore(ctx context.Context, i *instance) error {
 	if err != nil {
 		return err
 	}
-	defer i.conn.call(ctx, "", "Target.closeTarget", map[string]any{"targetId": p.target}, nil)
+	defer func() { // also when the time is up
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
+		defer cancel()
+		i.conn.call(closing, "", "Target.closeTarget", map[string]any{"targetId": p.target}, nil)
+	}()
 	if err := i.conn.call(ctx, p.session, "Fetch.enable", nil, nil); err != nil {
 		return err
 	}
 	for name, o := range origins {
-		items, err := json.Marshal(o.Items)
-		if err != nil {
-			return err
-		}
-		if err := i.conn.call(ctx, p.session, "Page.navigate", map[string]any{"url": name + "/"}, nil); err != nil {
-			return err
-		}
-		// location.origin: what did not get there must not get the items.
-		script := "if (location.origin === " + quote(name) + ") for (const [k, v] of Object.entries(" + string(items) + ")) localStorage.setItem(k, v)"
-		if err := i.conn.call(ctx, p.session, "Runtime.evaluate", map[string]any{"expression": script}, nil); err != nil {
+		err := i.fill(ctx, p, name, o.Items)
+		if _, refused := errors.AsType[*remoteError](err); err != nil && !refused {
 			return err
 		}
 	}
 	return nil
+}
+
+// fill puts items into the localStorage of an origin by way of a tab whose requests are
+// answered from here.
+func (i *instance) fill(ctx context.Context, p *page, name string, items map[string]string) error {
+	if err := i.conn.call(ctx, p.session, "Page.navigate", map[string]any{"url": name + "/"}, nil); err != nil {
+		return err
+	}
+	data, err := json.Marshal(items)
+	if err != nil {
+		return err
+	}
+	// location.origin: what did not get there must not get the items.
+	script := "if (location.origin === " + quote(name) + ") " +
+		"for (const [k, v] of Object.entries(JSON.parse(" + quote(string(data)) + "))) localStorage.setItem(k, v)"
+	return i.conn.call(ctx, p.session, "Runtime.evaluate", map[string]any{"expression": script}, nil)
 }
 
 func quote(s string) string {
