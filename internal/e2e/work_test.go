@@ -129,7 +129,9 @@ func TestHugeOutput(t *testing.T) {
 			}
 		}
 	})
-	got, err := s.try("shell", map[string]any{"session": s.id, "timeout": 25, "command": fmt.Sprintf("echo begin; head -c %d /dev/zero | tr '\\0' x; echo; echo end", size)})
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	got, err := s.tryUntil(ctx, "shell", map[string]any{"session": s.id, "timeout": 200, "command": fmt.Sprintf("echo begin; head -c %d /dev/zero | tr '\\0' x; echo; echo end", size)})
 	close(done)
 	watch.Wait()
 	if err != nil {
