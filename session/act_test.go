@@ -472,7 +472,7 @@ func TestFocusActivates(t *testing.T) {
 			{ID: 3, Title: "shell", Class: "XTerm"},
 			{ID: 4, Title: "Quarterly Report", Class: "Writer"},
 		}
-		for name, want := range map[string]string{"xterm": "activate 3", "uxt": "activate 2", "notes": "activate 1", "quarterly": "activate 4"} {
+		for name, want := range map[string]string{"xterm": "activate 3", "uxt": "activate 2", "terminal": "activate 3", "notes": "activate 1", "quarterly": "activate 4"} {
 			screen.taken()
 			act(t, s, `[{"kind":"focus","application":"`+name+`"}]`)
 			if got := screen.taken(); !slices.Equal(got, []string{want}) {

@@ -40,15 +40,11 @@ func match(windows []x11.Window, name string) (w x11.Window, ok bool) {
 // focus brings the application's window to the front, or starts the application when it
 // has none or is to open something, and returns when its window has the keyboard.
 func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string) error {
-	address, opened := "", uri
+	var address, path string
 	if uri != "" {
-		var path string
 		var err error
 		if address, path, err = s.target(uri); err != nil {
 			return err
-		}
-		if opened = address; path != "" {
-			opened = path
 		}
 	}
 	if apps.IsBrowser(application) {
@@ -58,12 +54,16 @@ func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string
 	if err != nil {
 		return err
 	}
-	if w, ok := match(windows, application); ok && uri == "" {
+	window := application
+	if strings.EqualFold(application, "terminal") {
+		window = "xterm" // part of the class of all that count as one, see package apps
+	}
+	if w, ok := match(windows, window); ok && uri == "" {
 		if ok, err := activate(ctx, d.Screen, w); ok || err != nil {
 			return err
 		}
 	}
-	app, err := d.apps().Find(application, opened)
+	app, err := d.apps().Find(application, cmp.Or(path, address))
 	if err != nil {
 		return err
 	}
