@@ -238,7 +238,7 @@ func TestLaunchApp(t *testing.T) {
 		t.Errorf("sketch was started with %q", words)
 	}
 	// What is open is raised, not started again.
-	got = launch("XTerm", "")
+	got = launch("terminal", "")
 	if n := strings.Count(windows(got), "XTerm"); n != 1 || !strings.Contains(windows(got), "XTerm focused:true") {
 		t.Errorf("raised: %s", windows(got))
 	}
