@@ -203,7 +203,12 @@ type answer struct {
 
 // try calls a tool, with a deadline that no answer may miss.
 func (a *agent) try(name string, args map[string]any) (answer, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	return a.within(30*time.Second, name, args)
+}
+
+// within is try with another deadline.
+func (a *agent) within(limit time.Duration, name string, args map[string]any) (answer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return a.tryUntil(ctx, name, args)
 }

@@ -125,8 +125,9 @@ type Browser struct {
 }
 
 const (
-	startTime = 30 * time.Second // for a start; it takes 5 to 10 s on a busy machine
-	closeTime = 4 * time.Second  // for a clean end
+	startTime = time.Minute      // for a start; it takes 5 to 10 s on a busy machine
+	closeTime = 5 * time.Second  // for a clean end, before it is ended by force
+	saveTime  = 10 * time.Second // for the copying of a profile, a matter of milliseconds
 )
 
 // ensure returns the running Chromium and starts one if there is none. The caller has the

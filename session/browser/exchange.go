@@ -12,7 +12,7 @@ import (
 // a cookie that changes.
 const period = 2 * time.Second
 
-// answerTime bounds each thing that a Chromium is asked during an exchange.
+// answerTime bounds how long one Chromium is waited for at a time during an exchange.
 const answerTime = 3 * time.Second
 
 // Run exchanges cookies while any browser runs, until ctx ends. It sleeps while none does.
@@ -82,7 +82,7 @@ func (b *Browsers) exchange(ctx context.Context) {
 		all  changes
 		have = make(map[*instance]cookies)
 	)
-	each(running, func(i *instance) {
+	each(ctx, running, func(ctx context.Context, i *instance) {
 		b.storage.collect(ctx, i)
 		now, err := i.cookies(ctx)
 		if err != nil {
@@ -98,7 +98,7 @@ func (b *Browsers) exchange(ctx context.Context) {
 		b.jar.contents.apply(all, time.Now())
 		b.jar.keep()
 	}
-	each(running, func(i *instance) {
+	each(ctx, running, func(ctx context.Context, i *instance) {
 		now, ok := have[i]
 		if !ok {
 			// It gets these changes as well as its own when it answers.
@@ -117,19 +117,19 @@ func (b *Browsers) exchange(ctx context.Context) {
 	})
 }
 
-// each calls f for all browsers side by side.
-func each(running map[*instance]bool, f func(*instance)) {
+// each calls f for all browsers side by side, with a context of answerTime.
+func each(ctx context.Context, running map[*instance]bool, f func(context.Context, *instance)) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
 	var wg sync.WaitGroup
 	for i := range running {
-		wg.Go(func() { f(i) })
+		wg.Go(func() { f(ctx, i) })
 	}
 	wg.Wait()
 }
 
 // cookies returns those that the browser has.
 func (i *instance) cookies(ctx context.Context) (cookies, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
 	var result struct{ Cookies []cookie }
 	err := i.conn.call(ctx, "", "Storage.getCookies", nil, &result)
 	return cookiesOf(result.Cookies), err
@@ -163,8 +163,6 @@ func (i *instance) give(ctx context.Context, ch changes) error {
 }
 
 func (i *instance) set(ctx context.Context, params []map[string]any) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
 	return i.conn.call(ctx, "", "Storage.setCookies", map[string]any{"cookies": params}, nil)
 }
 

@@ -165,7 +165,7 @@ func (i *instance) wait() {
 	if failed {
 		all.cfg.Logger.Warn("browser ended", "screen", i.browser.screen.Number, "how", how, "said", lastLine(said))
 	} else {
-		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		ctx, cancel := context.WithTimeout(context.Background(), saveTime)
 		if err := all.saveProfile(ctx, i.dir); err != nil {
 			all.cfg.Logger.Error("save profile", "screen", i.browser.screen.Number, "error", err)
 		}

@@ -87,14 +87,15 @@ func (s *storage) set(name string, items map[string]string, at time.Time) {
 
 // collect reads what has changed in a browser's pages.
 func (s *storage) collect(ctx context.Context, i *instance) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	type source struct{ session, key string }
+	type source struct {
+		page *page
+		key  string
+	}
 	var changed []source
 	i.mu.Lock()
 	for _, p := range i.pages {
 		for key := range p.changed {
-			changed = append(changed, source{p.session, key})
+			changed = append(changed, source{p, key})
 		}
 		clear(p.changed)
 	}
@@ -109,9 +110,14 @@ func (s *storage) collect(ctx context.Context, i *instance) {
 			continue
 		}
 		var result struct{ Entries [][2]string }
-		err := i.conn.call(ctx, c.session, "DOMStorage.getDOMStorageItems", map[string]any{
+		err := i.conn.call(ctx, c.page.session, "DOMStorage.getDOMStorageItems", map[string]any{
 			"storageId": map[string]any{"storageKey": c.key, "isLocalStorage": true},
 		}, &result)
+		if ctx.Err() != nil { // the next time
+			i.mu.Lock()
+			c.page.changed[c.key] = true
+			i.mu.Unlock()
+		}
 		if err != nil {
 			continue // the page has gone on to another place
 		}
