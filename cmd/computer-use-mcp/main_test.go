@@ -61,11 +61,11 @@ func TestCommandLine(t *testing.T) {
 			{[]string{"info"}, 0, "stopped", ""},
 			{[]string{"info"}, 0, "no-engine.sock, chosen by the environment variable DOCKER_HOST", ""},
 			{[]string{"logs"}, 1, "", "daemon.log"},
-		{[]string{"logs", "--lines", "many"}, 2, "", "computer-use-mcp help logs"},
-		{[]string{"doctor"}, 1, "1 of 3 checks failed", ""},
-		{[]string{"serve", "--http", "0.0.0.0:8080"}, 2, "", "only a loopback address"},
-		{[]string{"serve", "--token-file", "x"}, 2, "", "only with --http"},
-		{[]string{"serve", "--htp", "127.0.0.1:0"}, 2, "", "did you mean --http?"},
+			{[]string{"logs", "--lines", "many"}, 2, "", "computer-use-mcp help logs"},
+			{[]string{"doctor"}, 1, "1 of 3 checks failed", ""},
+			{[]string{"serve", "--http", "0.0.0.0:8080"}, 2, "", "only a loopback address"},
+			{[]string{"serve", "--token-file", "x"}, 2, "", "only with --http"},
+			{[]string{"serve", "--htp", "127.0.0.1:0"}, 2, "", "did you mean --http?"},
 		}
 	}
 	for _, test := range append(engines, []commandLine{
