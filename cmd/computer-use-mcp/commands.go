@@ -117,6 +117,16 @@ func commands() []command {
 			prepare: (*app).config,
 		},
 		{
+			name: "bench", help: "measure what an agent waits for; prints a Markdown table",
+			about: []string{
+				"It works in a session of its own, as an agent does, and runs other programs that do the same on the same " +
+					"screen where the computer has them: ffmpeg, ImageMagick, scrot, xdotool. A ratio above 1 says how many " +
+					"times longer they take, the start of their process included.",
+			},
+			examples: []example{{"COMPUTER_USE_ENGINE=local computer-use-mcp bench --rounds 50", "in the sandbox on this machine"}},
+			prepare:  (*app).bench,
+		},
+		{
 			name: "completion", help: "print the completion of a shell",
 			operand:  operand{name: "shell", values: shells},
 			examples: []example{{"computer-use-mcp completion bash >~/.local/share/bash-completion/completions/computer-use-mcp", "for every new shell"}},
