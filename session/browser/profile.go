@@ -21,7 +21,7 @@ import (
 // the files below goes back into the template. Caches, history, cookies (see jar) and
 // extensions are not carried.
 //
-// All of it is done by sh as the programs' user, who owns the files and could have put
+// All of it is done by bash as the programs' user, who owns the files and could have put
 // links in their place.
 
 //go:embed profile.sh
@@ -57,7 +57,7 @@ func (b *Browsers) saveProfile(ctx context.Context, dir string) error {
 }
 
 func (b *Browsers) script(ctx context.Context, args ...string) error {
-	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-euc", profileScript, "profile"}, args...)...)
+	cmd := exec.CommandContext(ctx, "/bin/bash", append([]string{"-euc", profileScript, "profile"}, args...)...)
 	cmd.Env = b.cfg.Env
 	cmd.Dir = "/"
 	if u := b.cfg.User; u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
