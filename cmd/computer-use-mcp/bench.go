@@ -88,7 +88,7 @@ func (b *benchmark) run(ctx context.Context) error {
 	}
 	typed := act(true, map[string]any{"kind": "type", "text": benchText})
 	// The line is cleared before each round, which no row counts.
-	clear := func() error {
+	clearLine := func() error {
 		_, err := b.call(ctx, "computer_act", act(false, map[string]any{"kind": "key", "key": "u", "modifiers": []string{"ctrl"}}))
 		return err
 	}
@@ -106,8 +106,8 @@ func (b *benchmark) run(ctx context.Context) error {
 		{"an unchanged screen, without a picture", "computer_observe", map[string]any{}, nothing, nil, ""},
 		{"50 letters typed, without waiting for the screen", "computer_act", map[string]any{
 			"actions": []any{map[string]any{"kind": "type", "text": benchText}}, "observe": false, "settle": "off",
-		}, clear, typists, "xdotool key ctrl+u"},
-		{"50 letters typed, the screen at rest, a picture", "computer_act", typed, clear, nil, ""},
+		}, clearLine, typists, "xdotool key ctrl+u"},
+		{"50 letters typed, the screen at rest, a picture", "computer_act", typed, clearLine, nil, ""},
 		{"a click on the terminal, the screen at rest, a picture", "computer_act", act(true, click), func() error {
 			click["x"] = 201 - click["x"].(int)%2 // the same click without effect would be refused
 			return nil
