@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const root = "../.."
@@ -59,8 +61,10 @@ var elsewhere = []struct{ words, why string }{
 	{"make e2e-docker", "needs a Docker engine; run by hand and by the release workflow"},
 	{"docker", "needs a Docker engine: the tests of make e2e-docker do the same through its API"},
 	{"make release", "builds four platforms twice; scripts/release has a test of its own"},
-	{"computer-use-mcp bench", "takes minutes; cmd/computer-use-mcp tests it with fewer rounds"},
-	{"bin/computer-use-mcp bench", "takes minutes; cmd/computer-use-mcp tests it with fewer rounds"},
+	{"computer-use-mcp serve", "serves until it is stopped; TestHTTP and others run it"},
+	{"make docs", "writes the pages that these tests compare"},
+	{"computer-use-mcp bench", "takes minutes; TestBench runs it with fewer rounds"},
+	{"COMPUTER_USE_ENGINE=local computer-use-mcp bench", "the same"},
 }
 
 // Issue 10, Done when 1: every command in a ```sh block of README and docs works, in
@@ -81,7 +85,10 @@ func TestDocumentedCommands(t *testing.T) {
 				continue
 			}
 			ran++
-			cmd := exec.Command("sh", "-c", command)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "sh", "-c", command)
+			cmd.WaitDelay = time.Second
 			cmd.Dir, cmd.Env = dir, env
 			if out, err := cmd.CombinedOutput(); err != nil || len(out) == 0 {
 				t.Errorf("%s: %s\n%v\n%s", page, command, err, out)
