@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/falleng0d/computer-use-mcp/internal/freeports"
 	"github.com/falleng0d/computer-use-mcp/rfb"
 	"github.com/falleng0d/computer-use-mcp/rfb/rfbtest"
 )
@@ -333,7 +334,7 @@ func TestChecklist53ComeAndGo(t *testing.T) {
 
 // ListenAndServe has a port for each screen, and says so when one is taken.
 func TestListenAndServe(t *testing.T) {
-	base := freePorts(t, 4)
+	base := freeports.Row(t, 4)
 	var asked atomic.Int32
 	c := newCanvas(20, 20)
 	s := &rfb.Server{Config: func(screen int, peer net.Addr) rfb.Config {
@@ -364,25 +365,4 @@ func TestListenAndServe(t *testing.T) {
 	if err := <-served; err != context.Canceled {
 		t.Errorf("ended with %v", err)
 	}
-}
-
-// freePorts returns a base after which n ports were free a moment ago.
-func freePorts(t *testing.T, n int) int {
-	t.Helper()
-	for base := 23000; base < 60000; base += 97 {
-		free := true
-		for i := range n {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", base+i))
-			if err != nil {
-				free = false
-				break
-			}
-			l.Close()
-		}
-		if free {
-			return base
-		}
-	}
-	t.Fatal("no free ports")
-	return 0
 }

@@ -8,14 +8,18 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/falleng0d/computer-use-mcp/internal/freeports"
 )
 
-// doctorSays runs doctor and returns its diagnosis and what it shows a person, which are the
-// same checks.
+// doctorSays runs doctor, for ports that are free unless env has others, and returns its
+// diagnosis and what it shows a person, which are the same checks.
 func doctorSays(t *testing.T, env ...string) (d diagnosis, shown string) {
 	t.Helper()
+	env = append([]string{"COMPUTER_USE_PORT_BASE=" + strconv.Itoa(freeports.Row(t, 17))}, env...)
 	out, err := program(t, env, "doctor", "--json").Output()
 	if jsonErr := json.Unmarshal(out, &d); jsonErr != nil {
 		t.Fatalf("%v, %v:\n%s", err, jsonErr, out)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/falleng0d/computer-use-mcp/internal/freeports"
 )
 
 // The tests of the Docker engine need an engine and the slim image; `make e2e-docker`
@@ -27,7 +29,7 @@ func newDockerComputer(t testing.TB, settings ...string) *dockerComputer {
 	if image == "" {
 		t.Skip("needs Docker: run make e2e-docker")
 	}
-	c := &dockerComputer{computer: &computer{t: t, base: freePorts(t)}}
+	c := &dockerComputer{computer: &computer{t: t, base: freeports.Row(t, 17)}}
 	c.dial = func(address string) (net.Conn, error) { return net.DialTimeout("tcp", address, 10*time.Second) }
 	c.name = fmt.Sprintf("e2e-%d-%d", os.Getpid(), c.base)
 	c.env = append(os.Environ(),

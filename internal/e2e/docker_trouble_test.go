@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/falleng0d/computer-use-mcp/internal/freeports"
 )
 
 // C55: the engine finds out about a port when it starts the container.
@@ -31,7 +33,7 @@ func TestDockerPortTaken(t *testing.T) {
 	if c.id(c.name) != "" {
 		t.Error("a half-made container was left behind")
 	}
-	c.with(fmt.Sprintf("COMPUTER_USE_PORT_BASE=%d", freePorts(t)+34)).agent().start("other ports")
+	c.with(fmt.Sprintf("COMPUTER_USE_PORT_BASE=%d", freeports.Row(t, 17)+34)).agent().start("other ports")
 }
 
 func TestDockerPaused(t *testing.T) {

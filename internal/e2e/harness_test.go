@@ -8,19 +8,18 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/falleng0d/computer-use-mcp/internal/freeports"
 	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
@@ -62,7 +61,7 @@ func newComputer(t testing.TB, settings ...string) *computer {
 	t.Helper()
 	xvfbtest.Need(t, "Xvfb", "fluxbox", "bwrap")
 	dir := t.TempDir()
-	c := &computer{t: t, base: freePorts(t)}
+	c := &computer{t: t, base: freeports.Row(t, 17)}
 	name := "e2e"
 	c.home = filepath.Join(dir, "data", "computer-use-mcp", name, "home")
 	c.env = append(os.Environ(),
@@ -76,36 +75,6 @@ func newComputer(t testing.TB, settings ...string) *computer {
 		}
 	})
 	return c
-}
-
-// ports are handed out once in a process: tests run side by side.
-var ports = struct {
-	sync.Mutex
-	next int
-}{next: 21000 + os.Getpid()%200*170}
-
-// freePorts returns the first of 17 ports in a row that were free just now.
-func freePorts(t testing.TB) int {
-	t.Helper()
-	ports.Lock()
-	defer ports.Unlock()
-	for ports.next < 65000 {
-		base := ports.next
-		ports.next += 17
-		free := true
-		for port := base; port < base+17 && free; port++ {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-			free = err == nil
-			if free {
-				l.Close()
-			}
-		}
-		if free {
-			return base
-		}
-	}
-	t.Fatal("no 17 free ports in a row")
-	return 0
 }
 
 // command returns the host binary with a subcommand, on this computer.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"strings"
@@ -15,23 +14,8 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
+	"github.com/falleng0d/computer-use-mcp/internal/freeports"
 )
-
-// freeBase returns the first of 17 ports of this machine that are free.
-func freeBase(t *testing.T) int {
-	t.Helper()
-	for range 100 {
-		tunnel := &tunnel{first: 20000 + rand.IntN(10000)}
-		if listeners := tunnel.listen(); listeners != nil {
-			for _, l := range listeners {
-				l.Close()
-			}
-			return tunnel.first
-		}
-	}
-	t.Fatal("no 17 free ports in a row")
-	return 0
-}
 
 // page is a server at the end of every port of the stub's containers. It answers with
 // the number of the port.
@@ -86,7 +70,7 @@ func get(port int) (string, error) {
 func TestTunnel(t *testing.T) {
 	s := newStub(t)
 	s.page("home-1")
-	base := freeBase(t)
+	base := freeports.Row(t, 17)
 	e := s.tunnelled(unpublished(base))
 	endpoint := ensure(t, e)
 	b := s.find("c")
@@ -128,7 +112,7 @@ func TestTunnel(t *testing.T) {
 func TestTunnelOfTwo(t *testing.T) {
 	s := newStub(t)
 	s.page("home-1")
-	base := freeBase(t)
+	base := freeports.Row(t, 17)
 	first, second := s.tunnelled(unpublished(base)), s.tunnelled(unpublished(base))
 	ensure(t, first)
 	endpoint := ensure(t, second)
@@ -155,7 +139,7 @@ func TestTunnelOfTwo(t *testing.T) {
 func TestTunnelPortTaken(t *testing.T) {
 	s := newStub(t)
 	s.page("home-2")
-	base := freeBase(t)
+	base := freeports.Row(t, 17)
 	for _, port := range []int{base, base + 9} {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
@@ -177,7 +161,7 @@ func TestTunnelPortTaken(t *testing.T) {
 func TestRemoteEngine(t *testing.T) {
 	s := newStub(t)
 	s.page("home-1")
-	e := s.tunnelled(func(c *Config) { c.PortBase = freeBase(t) })
+	e := s.tunnelled(func(c *Config) { c.PortBase = freeports.Row(t, 17) })
 	if _, err := e.call(quiet); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +179,7 @@ func TestOfflineUnpublished(t *testing.T) {
 		s := newStub(t)
 		s.podman = podman
 		s.page("home-1")
-		ensure(t, s.tunnelled(unpublished(freeBase(t)), func(c *Config) { c.Offline, c.Unpublished = true, !podman }))
+		ensure(t, s.tunnelled(unpublished(freeports.Row(t, 17)), func(c *Config) { c.Offline, c.Unpublished = true, !podman }))
 		if b := s.find("c"); b.request.HostConfig.NetworkMode != "none" || len(s.containers) != 1 || len(s.networks) != 0 {
 			t.Errorf("network %q, containers %v", b.request.HostConfig.NetworkMode, s.containers)
 		}
@@ -206,7 +190,7 @@ func TestOfflineUnpublished(t *testing.T) {
 func TestStream(t *testing.T) {
 	s := newStub(t)
 	s.page("home-1")
-	e := s.tunnelled(unpublished(freeBase(t)))
+	e := s.tunnelled(unpublished(freeports.Row(t, 17)))
 	ensure(t, e)
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -64,6 +64,7 @@ func fakeDaemon() {
 	for _, name := range []string{"port-base", "program-uid", "program-gid", "server-uid", "server-gid"} {
 		flags.String(name, "", "")
 	}
+	flags.Bool("browser-sandbox", false, "")
 	flags.Parse(os.Args[1:])
 	mode, _ := os.ReadFile(filepath.Join(*home, "mode"))
 	facts := filepath.Join(*state, api.FactsFile)

@@ -1,0 +1,45 @@
+// Package freeports finds ports for the tests' servers that want several in a row.
+package freeports
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"testing"
+)
+
+// next is the first port that no test of this process was given. Test processes run side
+// by side, so each begins elsewhere.
+var next = struct {
+	sync.Mutex
+	port int
+}{port: 21000 + os.Getpid()%200*170}
+
+// Row returns the first of n ports in a row that were free on 127.0.0.1 just now. No other
+// caller in this process gets them.
+func Row(t testing.TB, n int) int {
+	t.Helper()
+	next.Lock()
+	defer next.Unlock()
+	for next.port+n < 65000 {
+		first := next.port
+		next.port += n
+		if free(first, n) {
+			return first
+		}
+	}
+	t.Fatalf("no %d free ports in a row", n)
+	return 0
+}
+
+func free(first, n int) bool {
+	for port := first; port < first+n; port++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			return false
+		}
+		l.Close()
+	}
+	return true
+}
