@@ -175,6 +175,18 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
+// The cause stays in a message to the model; the address that we asked for, with the
+// session in it, does not.
+func TestConnectionErrorsNameNoAddress(t *testing.T) {
+	c := &Client{BaseURL: "http://computer", Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("no tunnel")
+	}}
+	_, _, err := c.Observe(t.Context(), api.NewID(), api.ObserveRequest{})
+	if got, want := api.AsError(err).Message, "The computer cannot be reached: no tunnel."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	arrived, gone := make(chan struct{}), make(chan struct{})
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {

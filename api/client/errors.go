@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net/url"
 	"syscall"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -23,6 +24,9 @@ const (
 func connectionError(ctx context.Context, err error) *api.Error {
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		return e
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // our own path says nothing to who reads the message
 	}
 	// The session of a computer that has stopped is gone: the same call cannot succeed.
 	switch {
