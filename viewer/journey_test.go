@@ -240,14 +240,25 @@ func TestWhoIsReplacedIsTold(t *testing.T) {
 	b.entered()
 	b.unlock()
 	seat := c.lastSeat()
-	seat.HandBack()
-	seat.told(false, "Another page took control.")
+	seat.setMine(false, "Another page took control.")
 	b.Until("!document.querySelector('#screen').hasAttribute('data-mine')")
 	if said := b.Text("#notice"); said != "Another page took control." {
 		t.Errorf("the page says %q", said)
 	}
-	if focused := browsertest.Eval[string](b.Tab, "document.activeElement.id"); focused != "lock" {
+
+	// Keys of a person who has not seen it yet do nothing, and do not take control back.
+	b.Run("document.querySelector('#lock').addEventListener('click', () => (window.clicked = true))")
+	b.enter()
+	b.Press(" ", "Space", 0)
+	if browsertest.Eval[bool](b.Tab, "window.clicked === true") || seat.isMine() {
+		t.Error("a key took control back")
+	}
+	if focused := browsertest.Eval[string](b.Tab, "document.activeElement.id"); focused != "screen-title" {
 		t.Errorf("the focus went to %q", focused)
+	}
+	b.Press("Tab", "Tab", 0)
+	if focused := browsertest.Eval[string](b.Tab, "document.activeElement.id"); focused != "lock" {
+		t.Errorf("from there Tab leads to %q", focused)
 	}
 }
 

@@ -117,7 +117,8 @@ export class Screen {
     this.#describe();
     this.#changed();
     if (mine) this.canvas?.focus();
-    else if (focused) byId("lock").focus();
+    // Not on Unlock: the next key of a person who types would take control back at once.
+    else if (focused) byId("screen-title").focus();
   }
 
   // warn tells a person who does nothing that control is about to expire.
