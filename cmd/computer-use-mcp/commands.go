@@ -166,7 +166,12 @@ var errReported = errors.New("reported")
 
 // run runs the command that args name and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
+	out := &output{Writer: a.stdout}
+	a.stdout = out
 	err := a.dispatch(ctx, args)
+	if err == nil {
+		err = out.err
+	}
 	switch {
 	case err == nil:
 		return exitOK
@@ -270,9 +275,12 @@ func parseFlags(flags *flag.FlagSet, args []string) error {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return err
 	}
+	if name, found := strings.CutPrefix(err.Error(), "flag needs an argument: -"); found {
+		return fmt.Errorf("--%s needs a value", name)
+	}
 	unknown, found := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !found {
-		return err
+		return errors.New(strings.Replace(err.Error(), " for flag -", " for --", 1))
 	}
 	var names []string
 	flags.VisitAll(func(f *flag.Flag) { names = append(names, "--"+f.Name) })

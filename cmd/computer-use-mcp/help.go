@@ -71,7 +71,8 @@ func (a *app) writeHelp(w io.Writer) {
 	fmt.Fprint(w, "\nA command's own help has examples: computer-use-mcp help info\n")
 	fmt.Fprint(w, "\nSettings are environment variables:\n\n")
 	for _, s := range hostmcp.SettingTable {
-		fmt.Fprintf(w, "  %-28s %s (%s; default %s)\n", s.Name, s.Doc, s.Form, s.Default)
+		about := fmt.Sprintf("%s (%s; default %s)", s.Doc, s.Form, s.Default)
+		fmt.Fprintf(w, "  %s\n      %s\n", s.Name, wrap(about, "      "))
 	}
 	fmt.Fprintf(w, "\n%s\n", exitStatuses)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 )
 
 // logs prints the log of the computer's daemon.
@@ -10,6 +11,9 @@ func (a *app) logs(flags *flag.FlagSet) action {
 	lines := flags.Int("lines", 200, "the last `N` lines; -1 for all")
 	follow := flags.Bool("follow", false, "go on with what is added, until Ctrl-C")
 	return func(ctx context.Context, _ string) error {
+		if *lines < -1 {
+			return usageError{fmt.Errorf("--lines is %d, which is not -1 or more", *lines)}
+		}
 		e, _, err := chooseOrLocal(ctx, a.settings, a.logger())
 		if err != nil {
 			return err

@@ -62,6 +62,9 @@ func TestCommandLine(t *testing.T) {
 			{[]string{"info"}, 0, "no-engine.sock, chosen by the environment variable DOCKER_HOST", ""},
 			{[]string{"logs"}, 1, "", "daemon.log"},
 			{[]string{"logs", "--lines", "many"}, 2, "", "computer-use-mcp help logs"},
+			{[]string{"logs", "--lines", "many"}, 2, "", `"many" for --lines`},
+			{[]string{"logs", "--lines"}, 2, "", "--lines needs a value"},
+			{[]string{"logs", "--lines", "-5"}, 2, "", "--lines is -5"},
 			{[]string{"doctor"}, 1, "1 of 3 checks failed", ""},
 			{[]string{"serve", "--http", "0.0.0.0:8080"}, 2, "", "only a loopback address"},
 			{[]string{"serve", "--token-file", "x"}, 2, "", "only with --http"},
@@ -99,6 +102,23 @@ func TestCommandLine(t *testing.T) {
 		}
 		if strings.Contains(stderr.String(), "COMPUTER_USE_ENGINE ") {
 			t.Errorf("%v: an error is followed by all settings", test.args)
+		}
+	}
+}
+
+// What is printed and lost, as on a full disk, is a failure.
+func TestOutputThatDoesNotArrive(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	w.Close()
+	for _, args := range [][]string{{"version"}, {"help"}, {"config", "codex"}, {"completion", "bash"}} {
+		var stderr bytes.Buffer
+		a := &app{stdout: w, stderr: &stderr, settings: hostmcp.NewSettings(func(string) string { return "" })}
+		if status := a.run(t.Context(), args); status != exitFailed || !strings.Contains(stderr.String(), os.ErrClosed.Error()) {
+			t.Errorf("%v: status %d, stderr %q", args, status, stderr.String())
 		}
 	}
 }
