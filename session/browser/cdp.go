@@ -147,11 +147,20 @@ func (c *conn) fail() {
 // the answer, which it decodes into result unless that is nil. The error is errGone, ctx's
 // or a remoteError.
 func (c *conn) call(ctx context.Context, session, method string, params, result any) error {
+	return c.begin(session, method, params)(ctx, result)
+}
+
+// begin is call in two steps, for commands that are not to wait for each other's answers:
+// it sends the command, and what it returns waits for the answer.
+func (c *conn) begin(session, method string, params any) (wait func(ctx context.Context, result any) error) {
+	failed := func(err error) func(context.Context, any) error {
+		return func(context.Context, any) error { return err }
+	}
 	m := message{Method: method, Session: session}
 	if params != nil {
 		data, err := json.Marshal(params)
 		if err != nil {
-			return err
+			return failed(err)
 		}
 		m.Params = data
 	}
@@ -159,7 +168,7 @@ func (c *conn) call(ctx context.Context, session, method string, params, result 
 	c.mu.Lock()
 	if c.calls == nil {
 		c.mu.Unlock()
-		return errGone
+		return failed(errGone)
 	}
 	c.last++
 	id := strconv.Itoa(c.last)
@@ -167,24 +176,26 @@ func (c *conn) call(ctx context.Context, session, method string, params, result 
 	c.calls[id] = answer
 	c.mu.Unlock()
 	if err := c.send(m); err != nil {
-		return err
+		return failed(err)
 	}
-	select {
-	case got := <-answer:
-		if got.Error != nil {
-			return fmt.Errorf("%s: %w", method, got.Error)
+	return func(ctx context.Context, result any) error {
+		select {
+		case got := <-answer:
+			if got.Error != nil {
+				return fmt.Errorf("%s: %w", method, got.Error)
+			}
+			if result == nil {
+				return nil
+			}
+			return json.Unmarshal(got.Result, result)
+		case <-c.done:
+			return errGone
+		case <-ctx.Done():
+			c.mu.Lock()
+			delete(c.calls, id)
+			c.mu.Unlock()
+			return ctx.Err()
 		}
-		if result == nil {
-			return nil
-		}
-		return json.Unmarshal(got.Result, result)
-	case <-c.done:
-		return errGone
-	case <-ctx.Done():
-		c.mu.Lock()
-		delete(c.calls, id)
-		c.mu.Unlock()
-		return ctx.Err()
 	}
 }
 

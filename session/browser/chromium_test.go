@@ -135,6 +135,17 @@ func TestChromium(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
+	held := make(chan struct{})
+	mux.HandleFunc("GET /held", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-held:
+		case <-r.Context().Done():
+		}
+		io.WriteString(w, "let go")
+	})
+	mux.HandleFunc("GET /links", func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `<!doctype html>links<a id=quick target=_blank href="/?quick">1</a><a id=held target=_blank href=/held>2</a>`)
+	})
 	site := httptest.NewServer(mux)
 	t.Cleanup(site.Close)
 
@@ -207,6 +218,27 @@ func TestChromium(t *testing.T) {
 			return err == nil && p.URL == site.URL+"/slow"
 		})
 	})
+	t.Run("a link opens a tab", func(t *testing.T) {
+		s.text(t, site.URL+"/links", "links", 1000)
+		s.click(t, "quick")
+		eventually(t, "the page of the link", func() bool {
+			p, err := s.Page(t.Context(), 1000)
+			return err == nil && p.URL == site.URL+"/?quick"
+		})
+		s.text(t, site.URL+"/links", "links", 1000)
+		s.click(t, "held")
+		eventually(t, "busy with the tab that loads", s.Busy)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if p, err := s.Page(ctx, 1000); err == nil {
+			t.Errorf("the text of %s, which is behind the tab that loads", p.URL)
+		}
+		close(held)
+		eventually(t, "the slow page of the link", func() bool {
+			p, err := s.Page(t.Context(), 1000)
+			return err == nil && p.Text == "let go"
+		})
+	})
 	t.Run("a dialog", func(t *testing.T) {
 		if err := s.Open(t.Context(), `data:text/html,asked<script>alert("Sure?")</script>`); err != nil {
 			t.Fatal(err)
@@ -267,6 +299,22 @@ func TestChromium(t *testing.T) {
 			t.Errorf("%q", notes)
 		}
 	})
+}
+
+// click has a person click an element of the page in front, and returns when that has
+// opened a tab.
+func (s *testScreen) click(t *testing.T, id string) {
+	t.Helper()
+	run := s.current()
+	run.lookFront(t.Context())
+	run.mu.Lock()
+	p, before := run.active(), len(run.pages)
+	run.mu.Unlock()
+	if err := run.conn.call(t.Context(), p.session, "Runtime.evaluate",
+		map[string]any{"expression": fmt.Sprintf("document.getElementById(%q).click()", id), "userGesture": true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a new tab", func() bool { return len(s.targets(t)) > before })
 }
 
 // targets returns the ids of the tabs.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -17,7 +18,8 @@ type page struct {
 	target  string // also the id of its main frame
 	url     string // of its document
 	ready   bool   // it was set up
-	shown   int    // how far in front it was when last looked at, see lookFront
+	shown   int    // how far in front it was when it last answered lookFront
+	silent  bool   // it did not answer the last time
 	loading bool
 	dialog  string               // what it asks in a dialog, which holds it up; empty when there is none
 	pending map[string]time.Time // requests under way and when they began
@@ -85,7 +87,7 @@ func (i *instance) targetEvent(m message) {
 			return
 		}
 		p := &page{
-			session: e.SessionID, target: e.TargetInfo.TargetID, url: e.TargetInfo.URL,
+			session: e.SessionID, target: e.TargetInfo.TargetID, url: e.TargetInfo.URL, shown: shownMaybe, silent: true,
 			pending: make(map[string]time.Time), changed: make(map[string]bool),
 		}
 		i.pages[p.session] = p
@@ -108,10 +110,12 @@ func (i *instance) tell() {
 	i.news = make(chan struct{})
 }
 
-// setUp has a new tab tell what it does, and lets it go on.
+// setUp has a new tab tell what it does, and lets it go on. Only then does a tab that a link
+// has opened answer anything, so all is sent before an answer is waited for.
 func (i *instance) setUp(p *page) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
+	var waits []func(context.Context, any) error
 	for _, c := range []struct {
 		method string
 		params any
@@ -121,8 +125,11 @@ func (i *instance) setUp(p *page) {
 		{"DOMStorage.enable", nil},
 		{"Runtime.runIfWaitingForDebugger", nil},
 	} {
-		if err := i.conn.call(ctx, p.session, c.method, c.params, nil); err != nil {
-			i.browser.all.cfg.Logger.Debug("set up tab", "method", c.method, "error", err) // it has closed
+		waits = append(waits, i.conn.begin(p.session, c.method, c.params))
+	}
+	for _, wait := range waits {
+		if err := wait(ctx, nil); err != nil {
+			i.browser.all.cfg.Logger.Debug("set up tab", "error", err) // it has closed
 		}
 	}
 	i.mu.Lock()
@@ -182,40 +189,52 @@ var waitedFor = map[string]bool{
 	"Document": true, "Stylesheet": true, "Script": true, "Image": true, "Font": true, "XHR": true, "Fetch": true,
 }
 
-// active returns the tab that is in front, as far as is known, or nil. The caller holds mu.
+// active returns the tab that is in front, as far as is known, or nil. Of two that seem to
+// be as far in front it is the one that has just said so. The caller holds mu.
 func (i *instance) active() *page {
 	var front *page
 	for _, p := range i.pages {
-		if p.ready && (front == nil || p.shown > front.shown) {
+		if front == nil || p.shown > front.shown || p.shown == front.shown && front.silent && !p.silent {
 			front = p
 		}
 	}
 	return front
 }
 
-// shownScript comes to 2 in the tab that has the keyboard, to 1 in one that is in front of
-// a window.
-const shownScript = `document.visibilityState === "visible" ? 1 + document.hasFocus() : 0`
+// How far in front a tab is. The first and the last two are what shownScript comes to.
+const (
+	shownNot      = iota // behind another tab of its window
+	shownMaybe           // new, and has not answered yet: it may load slowly
+	shownInWindow        // in front of a window
+	shownKeyboard        // and has the keyboard
+)
 
-// lookFront asks the tabs how far in front they are. Those that cannot answer, because a
-// dialog or a script holds them up, stay as they were. Chromium does not tell by itself, unless pages
-// are watched in a way that they can notice (Runtime.enable), which some take for a reason
-// to turn people away.
+var shownScript = fmt.Sprintf(`document.visibilityState !== "visible" ? %d : document.hasFocus() ? %d : %d`,
+	shownNot, shownKeyboard, shownInWindow)
+
+// lookFront asks the tabs how far in front they are. Those that cannot answer, because they
+// load, or a dialog or a script holds them up, stay as they were. Chromium does not tell by
+// itself, unless pages are watched in a way that they can notice (Runtime.enable), which
+// some take for a reason to turn people away.
 func (i *instance) lookFront(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, frontTime)
 	defer cancel()
 	i.mu.Lock()
 	pages := slices.Collect(maps.Values(i.pages))
-	pages = slices.DeleteFunc(pages, func(p *page) bool { return p.dialog != "" })
+	for _, p := range pages {
+		p.silent = p.dialog != ""
+	}
+	pages = slices.DeleteFunc(pages, func(p *page) bool { return p.silent })
 	i.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, p := range pages {
 		wg.Go(func() {
 			var shown int
-			if i.evaluate(ctx, p, shownScript, &shown) == nil {
-				i.mu.Lock()
+			err := i.evaluate(ctx, p, shownScript, &shown)
+			i.mu.Lock()
+			defer i.mu.Unlock()
+			if p.silent = err != nil; !p.silent {
 				p.shown = shown
-				i.mu.Unlock()
 			}
 		})
 	}
@@ -270,7 +289,7 @@ func (i *instance) busy(now time.Time) bool {
 	if p == nil || p.dialog != "" { // that is for whoever looks at the screen
 		return false
 	}
-	if p.loading {
+	if p.loading || !p.ready {
 		return true
 	}
 	for _, since := range p.pending {
@@ -310,9 +329,9 @@ func (i *instance) open(ctx context.Context, url string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, other := range i.pages {
-		other.shown = 0
+		other.shown = shownNot
 	}
-	p.shown, i.looked = 2, time.Now()
+	p.shown, i.looked = shownKeyboard, time.Now()
 	return nil
 }
 

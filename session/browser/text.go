@@ -47,8 +47,8 @@ func (b *Browser) Page(ctx context.Context, most int) (api.PageText, error) {
 	case ctx.Err() != nil:
 		return p, ctx.Err()
 	case limited.Err() != nil:
-		return p, api.Errorf(api.CodeTimeout, "The page %.200s did not answer within %v.", url, textTime).
-			WithFix("Look at the screen: its scripts are busy, or something is open in front of it.").WithRetry()
+		return p, api.Errorf(api.CodeTimeout, "The page in front, %.200q, did not answer within %v.", url, textTime).
+			WithFix("Look at the screen: it may still be loading, its scripts are busy, or something is open in front of it.").WithRetry()
 	case errors.Is(err, errGone):
 		return p, api.Errorf(api.CodeNotFound, "The browser was closed.").WithFix("Open a page with open_path.")
 	case err != nil:
