@@ -177,7 +177,7 @@ func jobList(ctx context.Context, c *Call) (*Reply, error) {
 	}
 	text := "There are no jobs."
 	if len(r.Jobs) > 0 {
-		text = fmt.Sprintf("%d jobs:", len(r.Jobs))
+		text = fmt.Sprintf("Jobs: %d.", len(r.Jobs))
 	}
 	for _, j := range r.Jobs {
 		text += fmt.Sprintf("\n%s %s %d bytes of output. %.80q", j.Job, jobState(j.Running, j.ExitCode, j.DurationMS), j.Total, j.Command)

@@ -154,7 +154,7 @@ func suggest(wrong string, names []string) string {
 	for _, n := range found[:min(len(found), most)] {
 		quoted = append(quoted, fmt.Sprintf("%q", n.name))
 	}
-	return "; did you mean " + strings.Join(quoted, ", ") + "?"
+	return " (did you mean " + strings.Join(quoted, ", ") + "?)"
 }
 
 // distance counts the bytes to insert, delete, replace or swap to get from a to b;

@@ -78,10 +78,10 @@ func TestParseKeyErrorIsShort(t *testing.T) {
 
 func TestParseKeyRefuses(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
-		{"entr", `there is no key "entr"; did you mean "enter"`},
-		{"retrun", `did you mean "return"`},
-		{"ctrl+entr", `there is no key "entr"; did you mean "enter"`},
-		{"ctl+l", `key "ctl+l": there is no modifier "ctl"; did you mean "ctrl"`},
+		{"entr", `there is no key "entr" (did you mean "enter"`},
+		{"retrun", `(did you mean "return"`},
+		{"ctrl+entr", `there is no key "entr" (did you mean "enter"`},
+		{"ctl+l", `key "ctl+l": there is no modifier "ctl" (did you mean "ctrl"?)`},
 		{"", `there is no key ""`},
 		{"ctrl+", `there is no key ""`},
 		{"+a", `there is no modifier ""`},

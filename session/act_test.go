@@ -91,9 +91,9 @@ func TestActRefusesTheWholeBatch(t *testing.T) {
 			{`{"kind":"click","x":320,"y":4}`, "action 3 (click): x 320 is outside the 320x320 screen (0 to 319)."},
 			{`{"kind":"click","x":0,"y":1500}`, "action 3 (click): y 1500 is outside the 320x320 screen (0 to 319)."},
 			{`{"kind":"drag","x":0,"y":1,"to_x":0,"to_y":320}`, "action 3 (drag): to_y 320 is outside"},
-			{`{"kind":"key","key":"entr"}`, `action 3 (key): there is no key "entr"; did you mean "enter"`},
+			{`{"kind":"key","key":"entr"}`, `action 3 (key): there is no key "entr" (did you mean "enter"`},
 			{`{"kind":"key","key":"a","modifiers":["hyperdrive"]}`, `there is no modifier "hyperdrive"`},
-			{`{"kind":"click","x":1,"y":1,"modifiers":["ctl"]}`, `action 3 (click): there is no modifier "ctl"; did you mean "ctrl"`},
+			{`{"kind":"click","x":1,"y":1,"modifiers":["ctl"]}`, `action 3 (click): there is no modifier "ctl" (did you mean "ctrl"?)`},
 			{`{"kind":"type","text":"a\u001b"}`, "action 3 (type): the control character U+001B (ESC) at character 2 cannot be typed"},
 			{`{"kind":"tap"}`, `action 3 (tap): kind "tap" is unknown`},
 		} {
