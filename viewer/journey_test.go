@@ -260,6 +260,12 @@ func TestWhoIsReplacedIsTold(t *testing.T) {
 	if focused := browsertest.Eval[string](b.Tab, "document.activeElement.id"); focused != "lock" {
 		t.Errorf("from there Tab leads to %q", focused)
 	}
+
+	// With control again, nothing says that it is lost.
+	b.unlock()
+	if said := b.Text("#notice"); said != "" {
+		t.Errorf("the unlocked page says %q", said)
+	}
 }
 
 func TestTheAgentAsksForAPerson(t *testing.T) {

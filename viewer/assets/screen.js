@@ -107,7 +107,7 @@ export class Screen {
 
   // setMine obeys the computer's word on whether this page has control.
   setMine(mine, why = "") {
-    if (why) notice(why);
+    if (why || mine) notice(why); // control makes words about a locked screen wrong
     if (mine === this.mine) return;
     this.mine = mine;
     this.#inputAt = Date.now();
