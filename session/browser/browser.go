@@ -194,7 +194,18 @@ func (b *Browser) Open(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	if err := run.open(ctx, url); err != nil {
+	err = run.open(ctx, url)
+	if errors.Is(err, errGone) { // it had crashed, which was not known yet
+		select {
+		case <-run.ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if run, err = b.ensure(ctx); err == nil {
+			err = run.open(ctx, url)
+		}
+	}
+	if err != nil {
 		return b.failed(ctx, "The browser could not open the page", err)
 	}
 	return b.screen.Raise(ctx)

@@ -285,6 +285,15 @@ func TestChromium(t *testing.T) {
 		}
 		s.text(t, site.URL+"/", "Shop", 1000)
 	})
+	t.Run("opened as it crashes", func(t *testing.T) {
+		before := s.process.Load()
+		before.Kill()
+		s.text(t, site.URL+"/", "Shop", 1000)
+		if s.process.Load() == before {
+			t.Error("it is the same process")
+		}
+		s.TakeNotes()
+	})
 	t.Run("a page crashes", func(t *testing.T) {
 		run := s.current()
 		run.mu.Lock()
