@@ -50,6 +50,9 @@ type transferArgs struct {
 
 func fileTransfer(ctx context.Context, c *Call, args transferArgs) (*Reply, error) {
 	host, err := hostPath(args.HostPath)
+	if err == nil {
+		err = checkPath("computer_path", args.ComputerPath)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +67,18 @@ func fileTransfer(ctx context.Context, c *Call, args transferArgs) (*Reply, erro
 	return &Reply{Text: transferText(r), Structured: r}, nil
 }
 
+// checkPath refuses what is no path at either end, by the name of the argument.
+func checkPath(argument, path string) error {
+	if path == "" || strings.Contains(path, "\x00") {
+		return api.Errorf(api.CodeBadRequest, "The %s %q is not a path.", argument, path).WithFix("Give the path of a file or folder.")
+	}
+	return nil
+}
+
 // hostPath makes a path that an agent gives absolute. One that ends in a slash keeps it.
 func hostPath(path string) (string, error) {
-	if path == "" || strings.Contains(path, "\x00") {
-		return "", api.Errorf(api.CodeBadRequest, "The host_path %q is not a path.", path).WithFix("Give the path of a file or folder.")
+	if err := checkPath("host_path", path); err != nil {
+		return "", err
 	}
 	full := path
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {

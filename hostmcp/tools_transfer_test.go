@@ -238,3 +238,16 @@ func TestTransferRefusedOnTheHost(t *testing.T) {
 		t.Errorf("%v, %v", err, called)
 	}
 }
+
+// A refusal names the argument that the agent has given, not what it is called on the wire.
+func TestTransferNamesItsArguments(t *testing.T) {
+	for name, args := range map[string]transferArgs{
+		"host_path":     {Direction: fromComputer, ComputerPath: "x"},
+		"computer_path": {Direction: toComputer, HostPath: t.TempDir()},
+	} {
+		_, err := transferCall(t, func(http.ResponseWriter, *http.Request, <-chan struct{}) { t.Error("the computer was called") }, args)
+		if e := api.AsError(err); e.Code != api.CodeBadRequest || !strings.Contains(e.Message, "The "+name+` "" is`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
