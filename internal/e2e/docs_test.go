@@ -60,6 +60,8 @@ var elsewhere = []struct{ words, why string }{
 	{"make image-slim", "needs a Docker engine: make e2e-docker builds the image"},
 	{"make e2e-docker", "needs a Docker engine; run by hand and by the release workflow"},
 	{"docker", "needs a Docker engine: the tests of make e2e-docker do the same through its API"},
+	{"mkdir -p ~/.pki/nssdb", "for the computer's user, not for the one at this machine; TestPrivateCA runs it"},
+	{"certutil", "the same"},
 	{"make release", "builds four platforms twice; scripts/release has a test of its own"},
 	{"computer-use-mcp serve", "serves until it is stopped; TestHTTP and others run it"},
 	{"make docs", "writes the pages that these tests compare"},
