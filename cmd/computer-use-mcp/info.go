@@ -66,6 +66,7 @@ func (a *app) report(ctx context.Context) (*infoReport, *engine.Status, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	defer e.Close()
 	status, err := e.Status(ctx)
 	if err != nil {
 		return nil, nil, err
