@@ -19,7 +19,10 @@ func (end End) pathError(verb, path string, err error) *api.Error {
 			WithFix("Free space there, or choose a destination on another disk.")
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		e := api.Errorf(api.CodePermissionDenied, "It is not allowed to %s %s on the %s: %v.", verb, name, end, cause(err))
-		if end == Computer {
+		switch {
+		case end == Computer && verb == "read":
+			return e.WithFix("Copy what is beside it in parts, or change the rights with shell.")
+		case end == Computer:
 			return e.WithFix("Use a path in home (~), which belongs to the computer's user, or change the rights with shell.")
 		}
 		return e.WithFix("Use another host_path, or ask the user to change the rights.")
@@ -28,7 +31,8 @@ func (end End) pathError(verb, path string, err error) *api.Error {
 	case errors.Is(err, fs.ErrExist):
 		return end.exists(path)
 	case errors.Is(err, syscall.ENOTDIR):
-		return api.Errorf(api.CodeNotAFolder, "%s, or a part of it, is not a folder on the %s.", name, end).WithFix("Check the path.")
+		return api.Errorf(api.CodeNotAFolder, "%s, or a part of it, is not a folder on the %s.", name, end).
+			WithFix("All but the last part of a path must be folders, and the last too when a slash follows it: correct the path.")
 	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.EINVAL):
 		return api.Errorf(api.CodeBadRequest, "%s is not a path that the %s takes: %v.", name, end, cause(err)).WithFix("Use another path.")
 	}

@@ -3,6 +3,7 @@ package transfer
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -36,7 +37,29 @@ func TestDestination(t *testing.T) {
 		}
 	}
 	refused(t, api.CodeNotFound, filepath.Join(dir, "file"), filepath.Join(dir, "nowhere")+"/", Options{})
-	refused(t, api.CodeNotAFolder, filepath.Join(dir, "file"), filepath.Join(dir, "file", "below"), Options{})
+	for _, to := range []string{"file/below", "file/"} {
+		e := refused(t, api.CodeNotAFolder, filepath.Join(dir, "file"), dir+"/"+to, Options{})
+		if !strings.Contains(e.Message, "/file") || !strings.Contains(e.Fix, "slash") {
+			t.Errorf("%s: %+v", to, e)
+		}
+	}
+}
+
+// What helps against missing rights depends on what was to be done, and where.
+func TestPermissionFix(t *testing.T) {
+	for _, c := range []struct {
+		end       End
+		verb, fix string
+	}{
+		{Computer, "read", "beside it"},
+		{Computer, "write to", "in home"},
+		{Host, "read", "ask the user"},
+		{Host, "write to", "ask the user"},
+	} {
+		if e := c.end.pathError(c.verb, "/x", fs.ErrPermission); e.Code != api.CodePermissionDenied || !strings.Contains(e.Fix, c.fix) {
+			t.Errorf("%s on the %s: %+v", c.verb, c.end, e)
+		}
+	}
 }
 
 // S0-128 to S0-130, S0-139: what exists, with and without overwrite.
