@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -37,27 +38,27 @@ func TestDestination(t *testing.T) {
 		}
 	}
 	refused(t, api.CodeNotFound, filepath.Join(dir, "file"), filepath.Join(dir, "nowhere")+"/", Options{})
-	for _, to := range []string{"file/below", "file/"} {
-		e := refused(t, api.CodeNotAFolder, filepath.Join(dir, "file"), dir+"/"+to, Options{})
-		if !strings.Contains(e.Message, "/file") || !strings.Contains(e.Fix, "slash") {
-			t.Errorf("%s: %+v", to, e)
-		}
-	}
+	refused(t, api.CodeNotAFolder, filepath.Join(dir, "file"), filepath.Join(dir, "file", "below"), Options{})
 }
 
-// What helps against missing rights depends on what was to be done, and where.
-func TestPermissionFix(t *testing.T) {
+// What helps depends on what is in the way, on what was to be done, and where.
+func TestFixes(t *testing.T) {
 	for _, c := range []struct {
-		end       End
-		verb, fix string
+		end  End
+		verb string
+		err  error
+		code api.Code
+		fix  string
 	}{
-		{Computer, "read", "beside it"},
-		{Computer, "write to", "in home"},
-		{Host, "read", "ask the user"},
-		{Host, "write to", "ask the user"},
+		{Computer, "read", fs.ErrPermission, api.CodePermissionDenied, "beside it"},
+		{Computer, "write to", fs.ErrPermission, api.CodePermissionDenied, "in home"},
+		{Host, "read", fs.ErrPermission, api.CodePermissionDenied, "ask the user"},
+		{Host, "write to", fs.ErrPermission, api.CodePermissionDenied, "ask the user"},
+		{Host, "write to", syscall.ENOTDIR, api.CodeNotAFolder, "slash"},
 	} {
-		if e := c.end.pathError(c.verb, "/x", fs.ErrPermission); e.Code != api.CodePermissionDenied || !strings.Contains(e.Fix, c.fix) {
-			t.Errorf("%s on the %s: %+v", c.verb, c.end, e)
+		e := c.end.pathError(c.verb, "/x", c.err)
+		if e.Code != c.code || !strings.Contains(e.Message, "/x") || !strings.Contains(e.Fix, c.fix) {
+			t.Errorf("%s on the %s, %v: %+v", c.verb, c.end, c.err, e)
 		}
 	}
 }
