@@ -233,6 +233,12 @@ func TestChromium(t *testing.T) {
 		if p, err := s.Page(ctx, 1000); err == nil {
 			t.Errorf("the text of %s, which is behind the tab that loads", p.URL)
 		}
+		run := s.current()
+		run.mu.Lock()
+		if url := run.active().url; url != blank {
+			t.Errorf("the tab that loads is %q", url)
+		}
+		run.mu.Unlock()
 		close(held)
 		eventually(t, "the slow page of the link", func() bool {
 			p, err := s.Page(t.Context(), 1000)

@@ -87,7 +87,7 @@ func (i *instance) targetEvent(m message) {
 			return
 		}
 		p := &page{
-			session: e.SessionID, target: e.TargetInfo.TargetID, url: e.TargetInfo.URL, shown: shownMaybe, silent: true,
+			session: e.SessionID, target: e.TargetInfo.TargetID, url: cmp.Or(e.TargetInfo.URL, blank), shown: shownMaybe, silent: true,
 			pending: make(map[string]time.Time), changed: make(map[string]bool),
 		}
 		i.pages[p.session] = p
