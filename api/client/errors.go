@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net"
 	"net/url"
 	"syscall"
 
@@ -39,7 +40,8 @@ func connectionError(ctx context.Context, err error) *api.Error {
 		return api.Errorf(api.CodeComputerStopped, "The computer is not running: %v.", err).
 			WithFix("Call start_computer; files in home are still there.")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, syscall.ECONNRESET), errors.Is(err, windowsReset), errors.Is(err, syscall.EPIPE):
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, windowsReset), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, net.ErrClosed): // the transport, which has seen the computer's end, while we sent
 		return api.Errorf(api.CodeComputerStopped, "The computer went away during the call: %v.", err).
 			WithFix("Call start_computer; files in home are still there.")
 	}
