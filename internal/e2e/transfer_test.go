@@ -169,28 +169,28 @@ func TestFileTransferRefusals(t *testing.T) {
 		return path
 	}
 	file := write("file", "host")
-	s.shell("mkdir -p work/folder; echo -n computer > work/file; mkfifo work/pipe; ln -s nowhere work/dangling; touch work/secret; chmod 0 work/secret; mkdir locked; chmod 555 locked")
-	s.on("set_cwd", map[string]any{"path": "work"})
+	s.shell("mkdir -p mine/folder; echo -n computer > mine/file; mkfifo mine/pipe; ln -s nowhere mine/dangling; touch mine/secret; chmod 0 mine/secret; mkdir locked; chmod 555 locked")
+	s.on("set_cwd", map[string]any{"path": "mine"})
 	before := treeOf(t, c.home)
 	for _, r := range []struct {
 		code, direction, host, computer, says string
 		options                               []string
 	}{
-		{"exists", "to_computer", file, "file", "/home/computer/work/file exists", nil},
-		{"exists", "to_computer", file, ".", "/home/computer/work/file exists", nil},
+		{"exists", "to_computer", file, "file", "/home/computer/mine/file exists", nil},
+		{"exists", "to_computer", file, ".", "/home/computer/mine/file exists", nil},
 		{"exists", "to_computer", file, "dangling", "dangling exists", nil},
-		{"is_a_folder", "to_computer", write("other/folder", "x"), "../work", "folder is a folder", []string{"overwrite"}},
+		{"is_a_folder", "to_computer", write("other/folder", "x"), "../mine", "folder is a folder", []string{"overwrite"}},
 		{"not_a_folder", "to_computer", host, "file", "file is a file", []string{"overwrite"}},
 		{"unsupported", "to_computer", file, "pipe", "pipe is a pipe", []string{"overwrite"}},
 		{"permission_denied", "to_computer", file, "~/locked/x", "locked", nil},
 		{"permission_denied", "to_computer", file, "/etc/x/y", "/etc", nil},
 		{"not_found", "to_computer", filepath.Join(host, "missing"), "x", "missing on the host", nil},
-		{"not_found", "from_computer", filepath.Join(host, "x"), "missing", "/home/computer/work/missing on the computer", nil},
+		{"not_found", "from_computer", filepath.Join(host, "x"), "missing", "/home/computer/mine/missing on the computer", nil},
 		{"not_found", "from_computer", filepath.Join(host, "x"), "dangling", "dangling", nil},
 		{"unsupported", "from_computer", filepath.Join(host, "x"), "pipe", "is a pipe", nil},
 		{"exists", "from_computer", file, "file", file + " exists", nil},
 		{"exists", "from_computer", host, "file", file + " exists", nil},
-		{"permission_denied", "from_computer", filepath.Join(host, "x"), "secret", "/home/computer/work/secret", nil},
+		{"permission_denied", "from_computer", filepath.Join(host, "x"), "secret", "/home/computer/mine/secret", nil},
 		{"bad_request", "from_computer", filepath.Join(host, "x"), "/", "no name of its own", nil},
 	} {
 		e := s.fails(r.code, "file_transfer", transferArgs(r.direction, r.host, r.computer, r.options))
