@@ -104,7 +104,7 @@ func (s *Screen) dial(ctx context.Context) (*x11.Conn, error) {
 func (c *connections) run(ctx context.Context, s *Screen) {
 	defer close(c.done)
 	var clipboard sync.WaitGroup
-	clipboard.Go(func() { c.clipboard.Run(ctx) })
+	clipboard.Go(func() { _ = c.clipboard.Run(ctx) })
 	defer clipboard.Wait()
 	go func() {
 		select {

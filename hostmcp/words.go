@@ -17,7 +17,7 @@ func observationText(o api.Observation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Screen %dx%d, frame %d, %s. Pointer at %d, %d.", o.Frame.Width, o.Frame.Height, o.Frame.ID,
 		o.Frame.CapturedAt.UTC().Format("15:04:05.000"), o.Cursor.X, o.Cursor.Y)
-	b.WriteString(imageText(o.Image, o.Frame))
+	b.WriteString(imageText(o.Image))
 	b.WriteString(humanText(o.Human))
 	if o.ActiveWindow != "" {
 		fmt.Fprintf(&b, "\nActive window: %q.", o.ActiveWindow)
@@ -42,7 +42,7 @@ func observationText(o api.Observation) string {
 }
 
 // imageText says which picture comes with the answer, or why none does.
-func imageText(i api.Image, f api.Frame) string {
+func imageText(i api.Image) string {
 	switch i.State {
 	case api.ImageSent:
 		text := ""

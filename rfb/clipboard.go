@@ -56,17 +56,17 @@ func appendClipboardFlags(dst []byte, flags uint32) []byte {
 	return appendClipboard(dst, binary.BigEndian.AppendUint32(nil, flags))
 }
 
-// appendProvide appends a text in the extended form: lines end in CRLF, a NUL ends
+// provide returns a text in the extended form: lines end in CRLF, a NUL ends
 // it, and the zlib stream is flushed but not finished, which old peers take for an
 // error.
-func appendProvide(dst []byte, text string) []byte {
+func provide(text string) []byte {
 	text = strings.ReplaceAll(text, "\n", "\r\n")
 	body := bytes.NewBuffer(binary.BigEndian.AppendUint32(nil, clipText|clipProvide))
 	z := zlib.NewWriter(body)
 	z.Write(binary.BigEndian.AppendUint32(nil, uint32(len(text)+1))) // a Buffer does not fail
-	io.WriteString(z, text+"\x00")
+	_, _ = io.WriteString(z, text+"\x00")
 	z.Flush()
-	return appendClipboard(dst, body.Bytes())
+	return appendClipboard(nil, body.Bytes())
 }
 
 // parseProvide returns the text of an extended message without its flags. The
@@ -138,7 +138,7 @@ func (c *Conn) offer(text string) {
 		msg = binary.BigEndian.AppendUint32(msg, uint32(len(latin1)))
 		c.want.clipboard = append(msg, latin1...)
 	case c.clip.peer&clipProvide != 0 && len(text)+strings.Count(text, "\n")+1 <= int(c.clip.limit):
-		c.want.clipboard = appendProvide(nil, text)
+		c.want.clipboard = provide(text)
 	case c.clip.peer&clipNotify != 0:
 		c.want.clipboard = appendClipboardFlags(nil, clipNotify|clipText)
 	}
@@ -173,7 +173,7 @@ func (c *Conn) gotClipboard(body []byte) {
 	}
 	switch flags & clipActions {
 	case clipRequest:
-		c.note(func() { c.want.clipboard = appendProvide(nil, c.clip.text) })
+		c.note(func() { c.want.clipboard = provide(c.clip.text) })
 	case clipPeek:
 		c.note(func() {
 			available := uint32(0)

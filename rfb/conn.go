@@ -218,7 +218,7 @@ func (c *Conn) Run(ctx context.Context) error {
 	cancel(err)
 	c.end()
 	<-written
-	if err := firstCause(ctx, err); err != errLeft {
+	if err := firstCause(ctx, err); !errors.Is(err, errLeft) {
 		return err
 	}
 	return nil

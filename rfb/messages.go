@@ -3,6 +3,7 @@ package rfb
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"image"
 	"io"
 
@@ -64,7 +65,7 @@ func (p *parser) next() (any, error) {
 	}
 	p.within(true)
 	msg, err := p.body(kind)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return msg, err
@@ -121,7 +122,7 @@ func (p *parser) bytes(n int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.r.Discard(n)
+	_, _ = p.r.Discard(n)
 	return b, nil
 }
 

@@ -338,7 +338,7 @@ func TestChecklist22Provide(t *testing.T) {
 // What is sent comes back as it was.
 func TestProvideRoundTrip(t *testing.T) {
 	for _, text := range []string{"", "a", "two\nlines\n", "\u00e9\u4e16\U0001f600", strings.Repeat("long ", 100000)} {
-		msg := appendProvide(nil, text)
+		msg := provide(text)
 		if n := int32(binary.BigEndian.Uint32(msg[4:])); int(-n) != len(msg)-8 {
 			t.Fatalf("length %d of %d", n, len(msg)-8)
 		}
@@ -375,7 +375,7 @@ func FuzzMessages(f *testing.F) {
 
 // FuzzProvide feeds the clipboard's inflater anything.
 func FuzzProvide(f *testing.F) {
-	msg := appendProvide(nil, "hello\nworld")
+	msg := provide("hello\nworld")
 	f.Add(binary.BigEndian.Uint32(msg[8:]), msg[12:])
 	f.Add(uint32(clipText|clipProvide), []byte("\x78\x9c"))
 	f.Fuzz(func(t *testing.T, flags uint32, body []byte) {

@@ -2,6 +2,7 @@ package rfb
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 
 	"github.com/falleng0d/computer-use-mcp/rfb/encode"
@@ -17,7 +18,7 @@ func (c *Conn) read() error {
 	p := &parser{r: c.in, source: c.source, extendedButtons: c.buttonsTold.Load}
 	for {
 		msg, err := p.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

@@ -153,7 +153,7 @@ func (s *Server) pend(host string, conn net.Conn) {
 			ofPeer++
 		}
 	}
-	oldest := -1
+	var oldest int
 	switch {
 	case ofPeer > maxPendingPeer:
 		oldest = slices.IndexFunc(s.pending, func(p pendingConn) bool { return p.host == host })

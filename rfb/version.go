@@ -44,7 +44,7 @@ func agreeVersion(r io.Reader, w io.Writer) (version, error) {
 		return 0, protocolErrorf("version line %q", line[:])
 	case major != 3:
 		err := protocolErrorf("version %d.%d is not served, only 3.3 to 3.8", major, minor)
-		sendReason(w, version38, err.Error())
+		_ = sendReason(w, version38, err.Error())
 		return 0, err
 	case minor >= 8:
 		return version38, nil

@@ -83,9 +83,9 @@ func (a archive) Close() error { return a.resp.Body.Close() }
 func (a archive) Read(p []byte) (int, error) {
 	n, err := a.resp.Body.Read(p)
 	switch {
-	case err == io.EOF && a.resp.Trailer.Get(api.TrailerError) != "":
+	case errors.Is(err, io.EOF) && a.resp.Trailer.Get(api.TrailerError) != "":
 		err = decodeError([]byte(a.resp.Trailer.Get(api.TrailerError)))
-	case err != nil && err != io.EOF:
+	case err != nil && !errors.Is(err, io.EOF):
 		err = connectionError(a.ctx, err)
 	}
 	return n, err

@@ -131,7 +131,7 @@ func (t *trial) stay(ctx context.Context) {
 	entered := make(chan struct{})
 	go func() {
 		defer close(entered)
-		bufio.NewReader(t.app.stdin).ReadString('\n')
+		_, _ = bufio.NewReader(t.app.stdin).ReadString('\n')
 	}()
 	select {
 	case <-entered:

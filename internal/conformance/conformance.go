@@ -4,6 +4,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"log"
 	"net/http/httptest"
@@ -48,7 +49,7 @@ func (s Suite) Run(t testing.TB, revision, scenario string) map[string][]Check {
 	}
 	output, err := exec.CommandContext(t.Context(), s.node(), args...).CombinedOutput()
 	// It fails when any check does; which of them matter is for the caller to say.
-	if _, failed := err.(*exec.ExitError); err != nil && !failed {
+	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
 		t.Fatal(err)
 	}
 	results := read(t, out)

@@ -186,7 +186,7 @@ func (c *guest) add(session string) {
 func (c *guest) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
-	c.run.conn.call(ctx, "", "Target.detachFromTarget", map[string]any{"sessionId": c.root}, nil)
+	_ = c.run.conn.call(ctx, "", "Target.detachFromTarget", map[string]any{"sessionId": c.root}, nil)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for session := range c.sessions {

@@ -199,8 +199,8 @@ func (i *instance) close() {
 	i.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	i.browser.all.exchange(ctx)                     // the last of its cookies
-	i.conn.call(ctx, "", "Browser.close", nil, nil) // what comes of it shows below
+	i.browser.all.exchange(ctx)                         // the last of its cookies
+	_ = i.conn.call(ctx, "", "Browser.close", nil, nil) // what comes of it shows below
 	select {
 	case <-i.process.Done():
 	case <-ctx.Done():

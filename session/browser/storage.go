@@ -163,7 +163,7 @@ func (s *storage) restore(ctx context.Context, i *instance) error {
 	defer func() { // also when the time is up
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 		defer cancel()
-		i.conn.call(closing, "", "Target.closeTarget", map[string]any{"targetId": p.target}, nil)
+		_ = i.conn.call(closing, "", "Target.closeTarget", map[string]any{"targetId": p.target}, nil)
 	}()
 	if err := i.conn.call(ctx, p.session, "Fetch.enable", nil, nil); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (i *instance) answerBlank(p *page, paused message) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
-	i.conn.call(ctx, p.session, "Fetch.fulfillRequest", map[string]any{
+	_ = i.conn.call(ctx, p.session, "Fetch.fulfillRequest", map[string]any{
 		"requestId": e.RequestID, "responseCode": 200,
 		"responseHeaders": []map[string]string{{"name": "Content-Type", "value": "text/html"}},
 	}, nil)

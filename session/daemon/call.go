@@ -112,7 +112,7 @@ func (c *call) rawPart(name, contentType string, data []byte) {
 		"Content-Disposition": {mime.FormatMediaType("inline", map[string]string{"name": name})},
 	})
 	if err == nil {
-		w.Write(data) // an error shows by the request's context
+		_, _ = w.Write(data) // an error shows by the request's context
 	}
 }
 

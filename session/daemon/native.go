@@ -140,7 +140,7 @@ func (g *guest) acts() bool {
 // copied puts text that the person has copied on the screen's clipboard.
 func (g *guest) copied(text string) {
 	if g.acts() {
-		setClipboard(g.desktop, text) // a clipboard that fails is no reason to lose the screen
+		_ = setClipboard(g.desktop, text) // a clipboard that fails is no reason to lose the screen
 	}
 }
 

@@ -57,7 +57,7 @@ func (s sessions) set(name string, server json.RawMessage) error {
 		return err
 	}
 	var before record
-	json.Unmarshal(list[name], &before) // what cannot be read has no bridge that we know of
+	_ = json.Unmarshal(list[name], &before) // what cannot be read has no bridge that we know of
 	endBridge(before.PID, name)
 	if server == nil {
 		delete(list, name)

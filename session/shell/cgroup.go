@@ -111,7 +111,7 @@ func (c *cgroup) processes() []int {
 		return nil
 	}
 	var pids []int
-	filepath.WalkDir(c.path, func(path string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(c.path, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return nil // it was removed just now
 		}
@@ -129,7 +129,7 @@ func (c *cgroup) processes() []int {
 // kill kills all processes in the group and the groups inside it, at one stroke.
 func (c *cgroup) kill() {
 	if c != nil {
-		os.WriteFile(filepath.Join(c.path, "cgroup.kill"), []byte("1"), 0)
+		_ = os.WriteFile(filepath.Join(c.path, "cgroup.kill"), []byte("1"), 0)
 	}
 }
 

@@ -71,7 +71,7 @@ func holds(pid int, file string, user *supervise.Credential) (found bool) {
 		return err
 	}
 	if err := look(); errors.Is(err, fs.ErrPermission) {
-		asOwner(pid, user, func() { look() })
+		asOwner(pid, user, func() { _ = look() })
 	}
 	return found
 }

@@ -74,8 +74,8 @@ func skipToLast(f *os.File, lines int) error {
 		return err
 	}
 	block := make([]byte, 64<<10)
-	for at, below := end, end; below > 0; below = at {
-		at = max(0, below-int64(len(block)))
+	for below := end; below > 0; {
+		at := max(0, below-int64(len(block)))
 		part := block[:below-at]
 		if _, err := f.ReadAt(part, at); err != nil {
 			return err
@@ -89,6 +89,7 @@ func skipToLast(f *os.File, lines int) error {
 				return err
 			}
 		}
+		below = at
 	}
 	_, err = f.Seek(0, io.SeekStart)
 	return err
