@@ -3,11 +3,14 @@ package rfb
 import (
 	"context"
 	"crypto/rand"
+	"crypto/subtle"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/falleng0d/computer-use-mcp/rfb/vncauth"
 )
 
 // Security types (RFC 6143 section 7.2).
@@ -25,7 +28,7 @@ var ErrWrongPassword = errors.New("wrong password")
 // (RFC 6143 sections 7.1.2 and 7.1.3).
 func (c *Conn) security(ctx context.Context, v version) error {
 	if err := c.refusal(); err != nil {
-		sendReason(c.rwc, v, err.Error())
+		_ = sendReason(c.rwc, v, err.Error())
 		return err
 	}
 	// One type only: viewers take the first of the list that they know, so a
@@ -85,7 +88,7 @@ func (c *Conn) chooseSecurity(v version, offered byte) error {
 // first, so this may take longer than the rest of the handshake.
 func (c *Conn) checkPassword(ctx context.Context) error {
 	c.patience.Reset(passwordTimeout)
-	var challenge, response [challengeSize]byte
+	var challenge, response [vncauth.ChallengeSize]byte
 	rand.Read(challenge[:])
 	if _, err := c.rwc.Write(challenge[:]); err != nil {
 		return err
@@ -104,6 +107,13 @@ func (c *Conn) checkPassword(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	return ErrWrongPassword
+}
+
+// rightResponse tells, in constant time, whether a response proves the password.
+// An empty password is never proved.
+func rightResponse(password string, challenge, response [vncauth.ChallengeSize]byte) bool {
+	want := vncauth.Answer(password, challenge)
+	return subtle.ConstantTimeCompare(want[:], response[:]) == 1 && password != ""
 }
 
 // sendSecurityResult ends the security handshake. Only 3.8 says why it failed.

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/des"
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math/bits"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,6 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/rfb/vncauth"
 )
 
 // watchTimeout is how long one look as a viewer may take.
@@ -142,11 +141,12 @@ func authenticate(conn io.ReadWriter, password string) error {
 	if _, err := conn.Write([]byte{vncAuthentication}); err != nil {
 		return err
 	}
-	challenge := make([]byte, 16)
-	if _, err := io.ReadFull(conn, challenge); err != nil {
+	var challenge [vncauth.ChallengeSize]byte
+	if _, err := io.ReadFull(conn, challenge[:]); err != nil {
 		return fmt.Errorf("read its challenge: %w", err)
 	}
-	if _, err := conn.Write(answerChallenge(password, challenge)); err != nil {
+	answer := vncauth.Answer(password, challenge)
+	if _, err := conn.Write(answer[:]); err != nil {
 		return err
 	}
 	result := make([]byte, 4)
@@ -157,22 +157,4 @@ func authenticate(conn io.ReadWriter, password string) error {
 		return fmt.Errorf("it refuses the key")
 	}
 	return nil
-}
-
-// answerChallenge encrypts the challenge with DES. The key is the first eight bytes of
-// the password, the bits of each reversed.
-func answerChallenge(password string, challenge []byte) []byte {
-	var key [8]byte
-	copy(key[:], password)
-	for i, b := range key {
-		key[i] = bits.Reverse8(b)
-	}
-	cipher, err := des.NewCipher(key[:])
-	if err != nil {
-		panic(err) // the key has the right length
-	}
-	answer := make([]byte, 16)
-	cipher.Encrypt(answer[:8], challenge[:8])
-	cipher.Encrypt(answer[8:], challenge[8:])
-	return answer
 }

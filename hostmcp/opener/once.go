@@ -2,11 +2,9 @@ package opener
 
 import (
 	"context"
-	"crypto/des"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
-	"math/bits"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -53,22 +51,4 @@ func (o *Opener) once(link string) (address string, err error) {
 		}
 	})
 	return "http://" + l.Addr().String() + path, nil
-}
-
-// obscure returns the 8 bytes of a VNC password file: the password encrypted with a key
-// that every VNC program knows. It hides nothing; the file's mode does.
-func obscure(password string) []byte {
-	// DES as VNC uses it takes the bits of each byte of the key the other way round.
-	var key [8]byte
-	for i, b := range [8]byte{23, 82, 107, 6, 35, 78, 88, 7} {
-		key[i] = bits.Reverse8(b)
-	}
-	cipher, err := des.NewCipher(key[:])
-	if err != nil {
-		panic(err) // the key has 8 bytes
-	}
-	var block [8]byte
-	copy(block[:], password)
-	cipher.Encrypt(block[:], block[:])
-	return block[:]
 }

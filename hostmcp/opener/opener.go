@@ -16,6 +16,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"github.com/falleng0d/computer-use-mcp/rfb/vncauth"
 )
 
 // passwordTime is how long a VNC program has to read its password file.
@@ -102,7 +104,7 @@ func (o *Opener) passwordFile(key string) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("write a password file: %v", err)
 	}
-	_, err = f.Write(obscure(key))
+	_, err = f.Write(vncauth.File(key))
 	if failed := f.Close(); err == nil {
 		err = failed
 	}

@@ -42,8 +42,9 @@ var rules = []rule{
 	{"display", "capture capture/frame display/supervise display/x11 input", "a screen is a server, a pump and an input device"},
 	{"rfb/encode", "capture/frame capture/jpeg rfb/encode/internal/deflate", "pure encoders"},
 	{"rfb/encode/internal/deflate", "", "a leaf: deflate whose chunks fit into any stream"},
-	{"rfb", "capture/frame rfb/encode", "serves a framebuffer, whoever fills it"},
-	{"rfb/rfbtest", "rfb/encode", "a strict client; shares pixel formats only"},
+	{"rfb/vncauth", "", "a leaf: VNC's own cipher, which programs of the host need too"},
+	{"rfb", "capture/frame rfb/encode rfb/vncauth", "serves a framebuffer, whoever fills it"},
+	{"rfb/rfbtest", "rfb/encode rfb/vncauth", "a strict client; shares pixel formats and the cipher only"},
 	{"rfb/example", "capture/frame rfb", "shows how to serve another framebuffer"},
 	{"viewer", "capture/frame capture/jpeg", "the page and its bridges; what they lead to is the daemon's business"},
 	{"session/control", "", "a lease between an agent and people; no input device, no connection"},
@@ -57,12 +58,12 @@ var rules = []rule{
 	{"session", "api capture/frame capture/screenshot capture/settle display display/x11 input session/apps session/browser session/control session/devtools session/files session/shell", "what an agent does on its screen"},
 	{"session/daemon", "api capture/frame display input rfb session session/apps session/control session/devtools session/browse session/shell session/files session/browser viewer", "HTTP routes and the wiring of the computer side"},
 	{"hostmcp", "api api/client hostmcp/engine hostmcp/opener transfer", "the MCP surface"},
-	{"hostmcp/opener", "", "a leaf: the person's browser or VNC program"},
+	{"hostmcp/opener", "rfb/vncauth", "the person's browser or VNC program"},
 	{"hostmcp/engine", "api api/client", "where a computer lives"},
 	{"hostmcp/engine/local", "api api/client hostmcp/engine", "the sandboxed local computer"},
 	{"hostmcp/engine/docker", "api api/client hostmcp/engine", "the computer in a container"},
 	{"cmd/computerd", "session/daemon", "flags and signals"},
-	{"cmd/computer-use-mcp", "api api/client hostmcp hostmcp/engine hostmcp/engine/local hostmcp/engine/docker hostmcp/opener", "flags, signals and subcommands"},
+	{"cmd/computer-use-mcp", "api api/client hostmcp hostmcp/engine hostmcp/engine/local hostmcp/engine/docker hostmcp/opener rfb/vncauth", "flags, signals and subcommands"},
 }
 
 // owners names the packages that alone may import an outside module.

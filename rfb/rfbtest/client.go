@@ -1,16 +1,16 @@
 package rfbtest
 
 import (
-	"crypto/des"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
 	"os"
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/falleng0d/computer-use-mcp/rfb/vncauth"
 )
 
 // Options say how a Client logs in.
@@ -175,7 +175,8 @@ func (c *Client) security(o Options) error {
 		}
 	}
 	if want == 2 {
-		if err := c.Send(Response(o.Password, r.bytes(16))); err != nil {
+		answer := vncauth.Answer(o.Password, [vncauth.ChallengeSize]byte(r.bytes(vncauth.ChallengeSize)))
+		if err := c.Send(answer[:]); err != nil {
 			return err
 		}
 	} else if minor < 8 {
@@ -201,23 +202,6 @@ func (c *Client) refusal() error {
 		return c.r.err
 	}
 	return &Refused{reason}
-}
-
-// Response answers a challenge of VNC authentication (RFC 6143 section 7.2.2).
-func Response(password string, challenge []byte) []byte {
-	var key [8]byte
-	copy(key[:], password)
-	for i := range key {
-		key[i] = bits.Reverse8(key[i])
-	}
-	cipher, err := des.NewCipher(key[:])
-	if err != nil {
-		panic(err) // the key has the right length
-	}
-	out := make([]byte, 16)
-	cipher.Encrypt(out, challenge[:8])
-	cipher.Encrypt(out[8:], challenge[8:16])
-	return out
 }
 
 // RGB returns the colour 0x00RRGGBB of a pixel of Pix.
