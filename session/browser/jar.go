@@ -9,14 +9,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/falleng0d/computer-use-mcp/session/private"
 )
 
-// folder is the one in home that only this process may read. Home belongs to the programs'
-// user, who can replace what is in it, so nothing there is followed out of home.
-const folder = ".computer-use"
-
-// keeper keeps one value in home as a JSON file {"version": 1, "data": value}, mode 0600.
+// keeper keeps one value in the private folder of home as a JSON file
+// {"version": 1, "data": value}.
 type keeper struct {
 	home, file string
 	logger     *slog.Logger
@@ -41,7 +39,7 @@ func (k keeper) load(v any) {
 		return
 	}
 	defer root.Close()
-	name := filepath.Join(folder, k.file)
+	name := filepath.Join(private.Folder, k.file)
 	if err := root.Rename(name, name+".bad"); err != nil {
 		k.logger.Error("set aside what cannot be read", "file", k.file, "error", err)
 	}
@@ -53,7 +51,7 @@ func (k keeper) read(v any) error {
 		return err
 	}
 	defer root.Close()
-	f, err := root.OpenFile(filepath.Join(folder, k.file), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := private.Open(root, filepath.Join(private.Folder, k.file))
 	if err != nil {
 		return err
 	}
@@ -105,29 +103,10 @@ func (k keeper) write(v any) error {
 		return err
 	}
 	defer root.Close()
-	if err := root.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := private.Make(root); err != nil {
 		return err
 	}
-	name := filepath.Join(folder, k.file)
-	temporary := name + ".new"
-	if err := root.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return err
-	}
-	return root.Rename(temporary, name)
+	return private.Write(root, filepath.Join(private.Folder, k.file), data)
 }
 
 // jar holds the cookies of all browsers.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/falleng0d/computer-use-mcp/session/private"
 )
 
 func quietConfig(t *testing.T) Config {
@@ -20,7 +22,7 @@ func TestJarIsKept(t *testing.T) {
 	c.HTTPOnly, c.Partition = true, &partition{Site: "https://top.test", Ancestor: true}
 	j.contents.apply(changes{c.key(): &c}, time.Now())
 	j.keep()
-	info, err := os.Stat(filepath.Join(cfg.Home, folder, "cookies.json"))
+	info, err := os.Stat(filepath.Join(cfg.Home, private.Folder, "cookies.json"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatal(info.Mode(), err)
 	}
@@ -36,7 +38,7 @@ func TestUnreadableJarIsSetAside(t *testing.T) {
 		"cut": `{"version":1,"data":[{"na`, "other version": `{"version":2,"data":[]}`, "empty": "", "other shape": `{"version":1,"data":{"a":1}}`,
 	} {
 		cfg := quietConfig(t)
-		file := filepath.Join(cfg.Home, folder, "cookies.json")
+		file := filepath.Join(cfg.Home, private.Folder, "cookies.json")
 		os.Mkdir(filepath.Dir(file), 0o700)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -58,7 +60,7 @@ func TestUnreadableJarIsSetAside(t *testing.T) {
 // a link must not lead it elsewhere.
 func TestJarIsAFile(t *testing.T) {
 	cfg := quietConfig(t)
-	file := filepath.Join(cfg.Home, folder, "cookies.json")
+	file := filepath.Join(cfg.Home, private.Folder, "cookies.json")
 	os.Mkdir(filepath.Dir(file), 0o700)
 	if err := os.Symlink("/etc/passwd", file); err != nil {
 		t.Fatal(err)

@@ -3,14 +3,14 @@ package daemon
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
+
+	"github.com/falleng0d/computer-use-mcp/session/private"
 )
 
 // Identity tells this computer from every other one.
@@ -19,9 +19,6 @@ type Identity struct {
 	HomeID     string // UUID of the home folder, which may outlive the computer
 	ViewerKey  string // 8 characters that open the viewer page and are the VNC password
 }
-
-// keyFolder is the folder in home for what must survive with it.
-const keyFolder = ".computer-use"
 
 // keyLength is how many characters of a password VNC authentication uses (RFC 6143
 // section 7.2.2).
@@ -41,48 +38,35 @@ var (
 // there is followed out of home, and a file that others could have read or written is
 // not believed: it is made anew.
 func LoadIdentity(stateDir, homeDir string) (id Identity, err error) {
-	if err := makeKeyFolder(homeDir); err != nil {
-		return id, fmt.Errorf("make the key folder: %v", err)
+	state, err := os.OpenRoot(stateDir)
+	if err != nil {
+		return id, fmt.Errorf("open the state folder: %v", err)
+	}
+	defer state.Close()
+	home, err := os.OpenRoot(homeDir)
+	if err != nil {
+		return id, fmt.Errorf("open the home folder: %v", err)
+	}
+	defer home.Close()
+	if err := private.Make(home); err != nil {
+		return id, fmt.Errorf("make the private folder: %v", err)
 	}
 	for _, v := range []struct {
-		to        *string
-		dir, file string
-		form      *regexp.Regexp
-		make      func() string
+		to   *string
+		root *os.Root
+		file string
+		form *regexp.Regexp
+		make func() string
 	}{
-		{&id.ComputerID, stateDir, "computer-id", uuidForm, newUUID},
-		{&id.HomeID, homeDir, filepath.Join(keyFolder, "home-id"), uuidForm, newUUID},
-		{&id.ViewerKey, homeDir, filepath.Join(keyFolder, "viewer-key"), keyForm, newKey},
+		{&id.ComputerID, state, "computer-id", uuidForm, newUUID},
+		{&id.HomeID, home, filepath.Join(private.Folder, "home-id"), uuidForm, newUUID},
+		{&id.ViewerKey, home, filepath.Join(private.Folder, "viewer-key"), keyForm, newKey},
 	} {
-		root, err := os.OpenRoot(v.dir)
-		if err != nil {
-			return id, fmt.Errorf("open %s: %v", v.file, err)
-		}
-		*v.to, err = loadOrMake(root, v.file, v.form, v.make)
-		root.Close()
-		if err != nil {
+		if *v.to, err = loadOrMake(v.root, v.file, v.form, v.make); err != nil {
 			return id, fmt.Errorf("keep %s: %v", v.file, err)
 		}
 	}
 	return id, nil
-}
-
-// makeKeyFolder makes the key folder, in the place of anything else of that name.
-func makeKeyFolder(homeDir string) error {
-	root, err := os.OpenRoot(homeDir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if info, err := root.Lstat(keyFolder); err == nil && !info.IsDir() {
-		if err := root.Remove(keyFolder); err != nil {
-			return err
-		}
-	}
-	if err := root.Mkdir(keyFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
 }
 
 // loadOrMake returns the value kept in a file, or makes one and keeps it.
@@ -91,12 +75,12 @@ func loadOrMake(root *os.Root, name string, form *regexp.Regexp, make func() str
 		return value, nil
 	}
 	value := make()
-	return value, writePrivate(root, name, []byte(value+"\n"))
+	return value, private.Write(root, name, []byte(value+"\n"))
 }
 
 // readPrivate reads a small file that only this user can read and write.
 func readPrivate(root *os.Root, name string) (string, bool) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := private.Open(root, name)
 	if err != nil {
 		return "", false
 	}
@@ -111,29 +95,6 @@ func readPrivate(root *os.Root, name string) (string, bool) {
 	buf := make([]byte, 256)
 	n, _ := f.Read(buf)
 	return strings.TrimSpace(string(buf[:n])), true
-}
-
-// writePrivate replaces a file, mode 0600, so that it is whole or not there at all.
-func writePrivate(root *os.Root, name string, data []byte) error {
-	temporary := name + ".new"
-	if err := root.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = root.Rename(temporary, name)
-	}
-	return err
 }
 
 // newUUID returns a random UUID (RFC 9562 version 4).

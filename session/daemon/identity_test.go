@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/falleng0d/computer-use-mcp/session/private"
 )
 
 func load(t *testing.T, state, home string) Identity {
@@ -30,7 +32,7 @@ func TestIdentityIsKept(t *testing.T) {
 	if moved := load(t, t.TempDir(), home); moved.HomeID != first.HomeID || moved.ViewerKey != first.ViewerKey || moved.ComputerID == first.ComputerID {
 		t.Errorf("%+v, then %+v", first, moved)
 	}
-	for _, file := range []string{filepath.Join(state, "computer-id"), filepath.Join(home, keyFolder, "home-id"), filepath.Join(home, keyFolder, "viewer-key")} {
+	for _, file := range []string{filepath.Join(state, "computer-id"), filepath.Join(home, private.Folder, "home-id"), filepath.Join(home, private.Folder, "viewer-key")} {
 		if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
 			t.Errorf("%s: %v, %v", file, info.Mode(), err)
 		}
@@ -41,7 +43,7 @@ func TestIdentityIsKept(t *testing.T) {
 func TestIdentityDistrusts(t *testing.T) {
 	state, home, elsewhere := t.TempDir(), t.TempDir(), t.TempDir()
 	first := load(t, state, home)
-	key := filepath.Join(home, keyFolder, "viewer-key")
+	key := filepath.Join(home, private.Folder, "viewer-key")
 	check := func(what string, change func() error) {
 		t.Helper()
 		if err := change(); err != nil {
@@ -66,8 +68,8 @@ func TestIdentityDistrusts(t *testing.T) {
 		return os.Symlink(planted, key)
 	})
 	check("a folder that is a link", func() error {
-		os.RemoveAll(filepath.Join(home, keyFolder))
-		return os.Symlink(elsewhere, filepath.Join(home, keyFolder))
+		os.RemoveAll(filepath.Join(home, private.Folder))
+		return os.Symlink(elsewhere, filepath.Join(home, private.Folder))
 	})
 	check("a pipe", func() error {
 		os.Remove(key)

@@ -22,6 +22,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/display"
 	"github.com/falleng0d/computer-use-mcp/session"
+	"github.com/falleng0d/computer-use-mcp/session/private"
 	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
 
@@ -277,7 +278,7 @@ func writeFacts(stateDir string, facts api.Facts) error {
 		return err
 	}
 	defer root.Close()
-	if err := writePrivate(root, api.FactsFile, append(data, '\n')); err != nil {
+	if err := private.Write(root, api.FactsFile, append(data, '\n')); err != nil {
 		return fmt.Errorf("write %s: %v", api.FactsFile, err)
 	}
 	return nil
