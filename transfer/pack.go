@@ -27,6 +27,7 @@ type packer struct {
 	buf     []byte
 	done    Progress
 	moved   func(Progress)
+	omit    omission
 	skipped skipped
 	changed skipped
 }
@@ -45,7 +46,7 @@ func (e sourceError) Error() string { return e.why.Error() }
 // moved is called whenever something was written, with what was packed until then.
 func (s *Source) Pack(ctx context.Context, w io.Writer, moved func(Progress)) error {
 	out := bufio.NewWriterSize(w, bufferSize)
-	p := &packer{ctx: ctx, end: s.end, dir: filepath.Dir(s.path), tar: tar.NewWriter(out), sum: newChecksum(), buf: make([]byte, bufferSize), moved: moved}
+	p := &packer{ctx: ctx, end: s.end, dir: filepath.Dir(s.path), tar: tar.NewWriter(out), sum: newChecksum(), buf: make([]byte, bufferSize), moved: moved, omit: s.omit}
 	var err error
 	if s.Folder {
 		err = p.folder(s.root, s.Name, s.info, 1)
@@ -154,6 +155,9 @@ func readFolder(root *os.Root) ([]fs.DirEntry, error) {
 func (p *packer) entry(root *os.Root, e fs.DirEntry, name string, depth int) error {
 	var err error
 	switch mode := e.Type(); {
+	case p.omit.is(e):
+		p.skipped.add(name, p.omit.why)
+		return nil
 	case mode.IsDir():
 		err = p.subfolder(root, e, name, depth)
 	case mode&fs.ModeSymlink != 0:

@@ -16,6 +16,23 @@ type Source struct {
 	file *os.File // of a file
 	root *os.Root // of a folder
 	info fs.FileInfo
+	omit omission
+}
+
+// omission is a folder that is not packed.
+type omission struct {
+	folder fs.FileInfo // nil for none
+	why    string
+}
+
+// is reports whether an entry of a folder is the one that is not packed, by whatever
+// path it was reached.
+func (o omission) is(e fs.DirEntry) bool {
+	if o.folder == nil || e.Name() != o.folder.Name() {
+		return false
+	}
+	info, err := e.Info()
+	return err == nil && os.SameFile(info, o.folder)
 }
 
 // Open opens the file or folder at an absolute path. A link that is named is followed;
@@ -56,6 +73,14 @@ func Open(end End, path string) (*Source, error) {
 			WithFix("Copy the folders in it one by one.")
 	}
 	return s, nil
+}
+
+// LeaveOut has Pack leave out the folder at a path when it is somewhere in the source,
+// and list it as skipped for the reason why.
+func (s *Source) LeaveOut(path, why string) {
+	if info, err := os.Lstat(path); err == nil { // what is not there is not packed
+		s.omit = omission{info, why}
+	}
 }
 
 // Close closes what Open has opened.

@@ -50,7 +50,7 @@ var rules = []rule{
 	{"session/control", "", "a lease between an agent and people; no input device, no connection"},
 	{"session/clip", "", "a leaf: long text cut for an answer"},
 	{"session/shell", "api display/supervise session/clip", "commands and what they start; no screen, no HTTP"},
-	{"session/files", "api display/supervise session/clip transfer", "files with the rights of the programs' user; no screen, no HTTP"},
+	{"session/files", "api display/supervise session/clip session/private transfer", "files with the rights of the programs' user; no screen, no HTTP"},
 	{"session/private", "", "a leaf: the daemon's own files in home"},
 	{"session/apps", "api", "which applications there are; starts nothing"},
 	{"session/browser", "api display/supervise session/private", "one Chromium for each screen and its pages; no X, no HTTP of ours"},

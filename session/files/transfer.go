@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/session/private"
 	"github.com/falleng0d/computer-use-mcp/transfer"
 )
 
@@ -290,6 +292,7 @@ func serveGet(r request, stdout io.Writer) error {
 		return json.NewEncoder(stdout).Encode(answer{Error: api.AsError(err)})
 	}
 	defer source.Close()
+	source.LeaveOut(filepath.Join(r.Home, private.Folder), "it is the computer's own and not for programs")
 	// No newline: what comes behind the answer is the archive.
 	if data, err := json.Marshal(answer{}); err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/session/private"
+	"github.com/falleng0d/computer-use-mcp/transfer"
 )
 
 func noProgress(api.Progress) {}
@@ -45,6 +47,52 @@ func TestPutAndGet(t *testing.T) {
 	for _, dir := range []string{"to", "to/from"} {
 		if b.content(dir+"/a.txt") != "text" || b.content(dir+"/sub/large") != b.content("from/sub/large") {
 			t.Errorf("%s differs", dir)
+		}
+	}
+}
+
+// A copy of home, or of what home is in, leaves out the daemon's own folder, which
+// programs cannot read, and says so. A folder of that name elsewhere is like any other.
+func TestGetLeavesOutThePrivateFolder(t *testing.T) {
+	b := newBench(t)
+	b.file("notes", "text")
+	b.file("work/"+private.Folder+"/theirs", "text")
+	b.file(private.Folder+"/viewer-key", "secret")
+	if err := os.Chmod(filepath.Join(b.home, private.Folder), 0); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Dir(b.home), link); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Base(b.home)
+	for from, skipped := range map[string]string{
+		"~":      name + "/" + private.Folder,
+		link:     "link/" + name + "/" + private.Folder,
+		"~/work": "",
+	} {
+		var archive bytes.Buffer
+		if err := b.Get(t.Context(), b.home, api.GetArchiveRequest{Path: from}, &archive); err != nil {
+			t.Fatalf("%s: %v", from, err)
+		}
+		a, err := transfer.NewArchive(&archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := transfer.Aim(transfer.Host, filepath.Join(t.TempDir(), "copy"), a.Origin, transfer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := to.Unpack(t.Context(), a, func(transfer.Progress) {})
+		if err != nil {
+			t.Fatalf("%s: %v", from, err)
+		}
+		got := ""
+		for _, s := range r.Skipped {
+			got += s.Path
+		}
+		if got != skipped {
+			t.Errorf("%s: skipped %q, want %q", from, got, skipped)
 		}
 	}
 }
