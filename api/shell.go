@@ -28,9 +28,8 @@ const (
 // ShellRequest runs a command in bash.
 type ShellRequest struct {
 	Command string `json:"command"`
-	// Timeout is in seconds, more than 0. 0 or absent is the session's default; the
-	// smaller one of it and the session's maximum applies. A job has none unless
-	// asked for, and no maximum.
+	// Timeout is in seconds, 0 to a year. 0 is as if left out: the session's default, and
+	// none for a job. For what is no job the session's maximum applies when that is smaller.
 	Timeout    float64 `json:"timeout,omitempty"`
 	Background bool    `json:"background,omitempty"` // answer at once with a job
 	Keep       bool    `json:"keep,omitempty"`       // the job outlives the session
@@ -136,7 +135,7 @@ func (r ShellRequest) Check() error {
 	}
 	// A year is far above every use and keeps the sums in range.
 	if !(r.Timeout >= 0 && r.Timeout <= (365*24*time.Hour).Seconds()) {
-		return badRequest("The timeout %g is not a number of seconds above 0 and below a year.", r.Timeout).
+		return badRequest("The timeout %g is not a number of seconds from 0 to a year.", r.Timeout).
 			WithFix("Leave it out for the default, or give seconds.")
 	}
 	if r.Keep && !r.Background {

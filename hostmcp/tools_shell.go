@@ -24,7 +24,7 @@ func shellTools() []Tool {
 			OpenWorld:   true,
 			Fields: []Field{
 				{Name: "command", Kind: String, Required: true, Doc: "The command line, or several lines."},
-				{Name: "timeout", Kind: Number, Doc: "Seconds, above 0. Default 120; the user may have set another default and a maximum."},
+				{Name: "timeout", Kind: Number, Doc: "Seconds. Default, also for 0: 120; the user may have set another default and a maximum."},
 				{Name: "background", Kind: Boolean, Doc: "Answer at once with a job, whose output job_output reads."},
 				{Name: "keep", Kind: Boolean, Doc: "With background: the job goes on when the session ends; it gets no screen."},
 			},
