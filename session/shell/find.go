@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"runtime"
 	"strconv"
@@ -22,15 +23,20 @@ type entry struct {
 // leader's session unless leader is 0, and all that descend from either. user, if not
 // nil, is whose processes most of them are.
 func marked(mark string, leader int, user *supervise.Credential) []int {
-	all := processes()
+	var all []entry
 	in := map[int]bool{}
 	var denied []int
-	for _, p := range all {
-		has, err := hasVariable(p.pid, mark)
+	for pid := range numbers() {
+		p, ok := readStat(pid)
+		if !ok {
+			continue
+		}
+		all = append(all, p)
+		has, err := hasVariable(pid, mark)
 		if has || leader != 0 && p.session == leader {
-			in[p.pid] = true
+			in[pid] = true
 		} else if errors.Is(err, fs.ErrPermission) {
-			denied = append(denied, p.pid)
+			denied = append(denied, pid)
 		}
 	}
 	for _, pid := range denied {
@@ -55,25 +61,30 @@ func marked(mark string, leader int, user *supervise.Credential) []int {
 	return pids
 }
 
-// processes lists the processes of the system that have not ended.
-func processes() []entry {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer proc.Close()
-	names, _ := proc.Readdirnames(-1)
-	var list []entry
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
+// numbers walks through the numbers of all processes. The kernel lists them by rising
+// number, and a small buffer at a time: what a process starts before it ends comes up in
+// the same walk, as its number is higher, unless the numbers have just begun again.
+func numbers() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		proc, err := os.Open("/proc")
 		if err != nil {
-			continue
+			return
 		}
-		if p, ok := readStat(pid); ok {
-			list = append(list, p)
+		defer proc.Close()
+		var buf [256]byte
+		for {
+			n, err := unix.ReadDirent(int(proc.Fd()), buf[:])
+			if err != nil || n <= 0 {
+				return
+			}
+			_, _, names := unix.ParseDirent(buf[:n], -1, nil)
+			for _, name := range names {
+				if pid, err := strconv.Atoi(name); err == nil && !yield(pid) {
+					return
+				}
+			}
 		}
 	}
-	return list
 }
 
 // readStat reads /proc/pid/stat (proc_pid_stat(5)). It reports false for a process that
