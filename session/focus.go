@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,10 @@ const windowTime = 15 * time.Second
 // handOverTime is how long the window may take once a program has ended well, as one does
 // that hands over to a running instance, and one for a terminal that shows none.
 const handOverTime = 5 * time.Second
+
+// titleTime is how long the window's title may take to name the file that a program was
+// started for: an office suite shows an empty window first, and loads then.
+const titleTime = 5 * time.Second
 
 // match returns the window that an application name means: the topmost whose class is the
 // name, else whose class holds it, else whose title does. Case does not count.
@@ -70,12 +75,13 @@ func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string
 	if app.Browser() {
 		return d.browse(ctx, address)
 	}
-	return d.launch(ctx, app, application, windows)
+	return d.launch(ctx, app, application, path, windows)
 }
 
 // launch starts an application and returns when a window that was not there before has
-// the keyboard, or the one that name means when the application was running already.
-func (d *Desktop) launch(ctx context.Context, app apps.App, name string, before []x11.Window) error {
+// the keyboard, or the one that name means when the application was running already. The
+// window of one that opens a file should name it by then.
+func (d *Desktop) launch(ctx context.Context, app apps.App, name, file string, before []x11.Window) error {
 	run, err := d.children.start(d.table.cfg.Programs, d.Screen, app.Argv)
 	if err != nil {
 		return api.Errorf(api.CodeNotFound, "%.100s could not be started: %v.", name, err).
@@ -88,7 +94,30 @@ func (d *Desktop) launch(ctx context.Context, app apps.App, name string, before 
 		return api.Errorf(api.CodeTimeout, "%s was started, but no window of it has appeared within %v.", run.name, windowTime).
 			WithFix("Wait for its window with computer_wait, then go on.")
 	}
+	if err == nil && file != "" {
+		err = awaitTitle(ctx, d.Screen, filepath.Base(file))
+	}
 	return err
+}
+
+// awaitTitle waits until the title of the window with the keyboard names a file. Some
+// programs never do that, so it gives up after titleTime, which is no failure.
+func awaitTitle(ctx context.Context, screen Screen, file string) error {
+	limited, cancel := context.WithTimeout(ctx, titleTime)
+	defer cancel()
+	for limited.Err() == nil {
+		stamp := screen.Frame().Stamp()
+		windows, err := screen.Windows(limited)
+		named := func(w x11.Window) bool { return w.Focused && strings.Contains(w.Title, file) }
+		if slices.ContainsFunc(windows, named) {
+			return nil
+		}
+		if err != nil && limited.Err() == nil {
+			return err
+		}
+		_ = changeOr(limited, screen.Frame(), stamp, poll) // the loop's condition sees its error too
+	}
+	return ctx.Err()
 }
 
 // focusNew gives the keyboard to the first window that was not there before a program
@@ -98,6 +127,7 @@ func focusNew(ctx context.Context, screen Screen, before []x11.Window, applicati
 		return !w.Hidden && !slices.ContainsFunc(before, func(old x11.Window) bool { return old.ID == w.ID })
 	}
 	var late <-chan time.Time
+	failed := uint32(0) // id of a window that did not take the keyboard
 	for {
 		stamp := screen.Frame().Stamp()
 		windows, err := screen.Windows(ctx)
@@ -105,7 +135,13 @@ func focusNew(ctx context.Context, screen Screen, before []x11.Window, applicati
 			return err
 		}
 		if i := slices.IndexFunc(windows, isNew); i >= 0 {
-			if ok, err := activate(ctx, screen, windows[i]); ok || err != nil {
+			w := windows[i]
+			ok, err := activate(ctx, screen, w)
+			if err != nil && w.ID != failed {
+				failed = w.ID
+				continue // a dialog may have come up on top of it, which keeps the keyboard
+			}
+			if ok || err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -49,4 +51,81 @@ func TestFocusDoesNotWaitForAProgramThatHasEnded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A program whose window cannot have the keyboard, because a dialog of it has come up
+// meanwhile, is at the front with its dialog.
+func TestFocusGoesToADialogThatTookTheKeyboard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, _ := newTable(t)
+		opened, err := table.cfg.Open(t.Context(), 640, 480)
+		if err != nil {
+			t.Fatal(err)
+		}
+		screen := opened.(*fakeScreen)
+		screen.windows = []x11.Window{{ID: 7, Title: "main"}}
+		screen.fail = errors.New("it did not take the keyboard")
+		screen.onInput = func(string) { screen.windows = []x11.Window{{ID: 8, Title: "dialog"}, {ID: 7, Title: "main"}} }
+		run := &program{name: "program", done: make(chan struct{})}
+		if err := focusNew(t.Context(), screen, nil, "program", run); err != nil || !slices.Equal(screen.events, []string{"activate 7", "activate 8"}) {
+			t.Errorf("%v, %v", err, screen.events)
+		}
+		screen.onInput = func(string) {
+			screen.mu.Lock()
+			defer screen.mu.Unlock()
+			screen.fail = errors.New("it never does")
+		}
+		screen.onInput("")
+		screen.windows = []x11.Window{{ID: 9, Title: "neither"}}
+		if err := focusNew(t.Context(), screen, nil, "program", run); err == nil || err.Error() != "it never does" {
+			t.Errorf("a window that never takes the keyboard: %v", err)
+		}
+	})
+}
+
+// Issue 9, item 2: an office suite shows an empty window before the document.
+func TestOpeningWaitsForTheTitle(t *testing.T) {
+	for name, c := range map[string]struct {
+		title string
+		takes time.Duration
+	}{
+		"named":       {"talk.odp — Impress", time.Second},
+		"never named": {"Impress", titleTime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				table, _ := newTable(t)
+				opened, err := table.cfg.Open(t.Context(), 640, 480)
+				if err != nil {
+					t.Fatal(err)
+				}
+				screen := opened.(*fakeScreen)
+				// Another window names the file already.
+				screen.windows = []x11.Window{{ID: 7, Title: "Office", Focused: true}, {ID: 6, Title: "talk.odp — Files"}}
+				time.AfterFunc(time.Second, func() {
+					screen.mu.Lock()
+					defer screen.mu.Unlock()
+					screen.windows = []x11.Window{{ID: 7, Title: c.title, Focused: true}}
+				})
+				start := time.Now()
+				err = awaitTitle(t.Context(), screen, "talk.odp")
+				if took := time.Since(start); err != nil || took < c.takes || took > c.takes+2*poll {
+					t.Errorf("%v after %v", err, took)
+				}
+			})
+		})
+	}
+}
+
+// A window that does not take the keyboard fails a launch with that, not with the end of
+// the launch.
+func TestLaunchSaysWhyItFailed(t *testing.T) {
+	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
+		screen.windows = []x11.Window{{ID: 7, Class: "Editor"}}
+		screen.fail = errors.New("it did not take the keyboard")
+		_, _, err := s.LaunchApp(t.Context(), api.LaunchAppRequest{Application: "editor"})
+		if e := wantCode(t, err, api.CodeScreenFailed); !strings.Contains(e.Message, "it did not take the keyboard") {
+			t.Errorf("%v", e)
+		}
+	})
 }

@@ -65,9 +65,10 @@ func (s *Session) show(ctx context.Context, kind string, do func(context.Context
 		if err = do(acting, d); err == nil {
 			rest, err = settle.Watch(acting, d.Screen.Frame(), s.tracker, settle.Action{Kind: api.KindFocus}, base)
 		}
+		err = explain(acting, err) // before done, which cancels acting
 		done(err == nil)
 		if err != nil {
-			return explain(acting, err)
+			return err
 		}
 		o, images, err = s.look(ctx, d, wish{view: s.viewOf(api.ImageOptions{})})
 		if rest.Outcome == settle.Timeout {
@@ -106,7 +107,7 @@ func (s *Session) openPath(ctx context.Context, d *Desktop, target string) error
 	if err != nil {
 		return err
 	}
-	return d.launch(ctx, app, app.Name, windows)
+	return d.launch(ctx, app, app.Name, id.Path, windows)
 }
 
 // target returns the address that an agent's path or address means, and the absolute path

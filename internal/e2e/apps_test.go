@@ -67,12 +67,13 @@ func (c *computer) write(name, text string, mode os.FileMode) {
 	}
 }
 
-// showWords makes a program that shows its arguments in a window, and desktop entries for
-// it. Each of them may be a default for types.
+// showWords makes a program that shows its arguments in a window, whose title names its
+// file, and desktop entries for it. Each of them may be a default for types.
 func (c *computer) showWords() {
 	c.t.Helper()
 	xvfbtest.Need(c.t, "zenity")
-	c.write(".local/bin/words", "#!/bin/sh\nprintf '%s\\n' \"$@\" >~/words.txt\nexec zenity --info --no-markup --title=\"$1 window\" --text=words\n", 0o755)
+	c.write(".local/bin/words", "#!/bin/sh\nprintf '%s\\n' \"$@\" >~/words.txt\ncase $2 in /*) file=\" ${2##*/}\" ;; esac\n"+
+		"exec zenity --info --no-markup --title=\"$1 window$file\" --text=words\n", 0o755)
 	var defaults strings.Builder
 	for id, e := range map[string]struct{ exec, more, types string }{
 		"writer":  {"words Writer %U", "", "application/vnd.oasis.opendocument.text"},
@@ -181,10 +182,11 @@ func TestOpenPath(t *testing.T) {
 			c.write(name, "PK\x03\x04", 0o644)
 		}
 		got := s.open("~/" + name)
-		if got.title() != application+" window" {
+		path := filepath.Join("/home/computer", name)
+		if got.title() != application+" window "+filepath.Base(path) {
 			t.Errorf("%q: the active window is %q", name, got.title())
 		}
-		if words := c.words(); len(words) != 2 || words[1] != strings.TrimSuffix("/home/computer/"+name, "/") {
+		if words := c.words(); len(words) != 2 || words[1] != path {
 			t.Errorf("%q: the application was started with %q", name, words)
 		}
 		s.act(map[string]any{"kind": "key", "key": "escape"})
