@@ -46,7 +46,7 @@ func (s *Server) handler(tool Tool) mcp.ToolHandler {
 			return reply.result(), nil
 		}
 		if cause := context.Cause(ctx); cause != nil {
-			err = api.Errorf(api.CodeCanceled, "The call ended early: %v.", cause)
+			err = because(err, api.Errorf(api.CodeCanceled, "The call ended early: %v.", cause))
 		}
 		s.log.Debug("tool failed", "tool", tool.Name, "error", err)
 		return errorResult(err), nil
@@ -85,9 +85,18 @@ func (s *Server) run(ctx context.Context, tool Tool, req *mcp.CallToolRequest) (
 	defer leave()
 	reply, err := tool.Run(ctx, call)
 	if hung, ok := errors.AsType[*api.Error](context.Cause(ctx)); ok && err != nil {
-		return nil, hung
+		err = because(err, hung)
 	}
 	return reply, err
+}
+
+// because returns the error of a call that ended for a reason. One that tells the reason
+// already may tell more, such as how far a copy got.
+func because(err error, reason *api.Error) error {
+	if api.AsError(err).Code == reason.Code {
+		return err
+	}
+	return reason
 }
 
 // whileAnswering returns a context that ends, with an [api.Error] as its cause, when

@@ -204,16 +204,18 @@ func (j *transferJob) progress(done transfer.Progress) {
 // explain adds how far the copy got to an error that does not say that yet: one of the
 // way between the two ends.
 func (j *transferJob) explain(ctx context.Context, err error) error {
-	stalled, isStalled := errors.AsType[*api.Error](context.Cause(ctx))
-	if isStalled {
-		err = stalled
-	}
 	j.mu.Lock()
 	done := j.done
 	j.mu.Unlock()
 	e := *api.AsError(err)
+	cause := context.Cause(ctx)
+	if reason, ok := errors.AsType[*api.Error](cause); ok {
+		e = *reason
+	} else if cause != nil {
+		e = *api.Errorf(api.CodeCanceled, "The call ended early: %v.", cause)
+	}
 	switch {
-	case j.Direction == fromComputer && isStalled:
+	case j.Direction == fromComputer && cause != nil:
 		e.Message += transfer.Host.HowFar(done, "")
 	case j.Direction == fromComputer || done == (transfer.Progress{}):
 	case e.Code == api.CodeTimeout, e.Code == api.CodeCanceled, e.Code == api.CodeComputerStopped, e.Code == api.CodeEngineUnavailable:

@@ -41,7 +41,7 @@ func (p pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1),
 type player func(w http.ResponseWriter, r *http.Request, over <-chan struct{})
 
 // transferCall runs file_transfer against a player.
-func transferCall(t *testing.T, computer player, args transferArgs) (*Reply, error) {
+func transferCall(ctx context.Context, t *testing.T, computer player, args transferArgs) (*Reply, error) {
 	t.Helper()
 	l := pipes{make(chan net.Conn), make(chan struct{})}
 	over := make(chan struct{})
@@ -55,7 +55,7 @@ func transferCall(t *testing.T, computer player, args transferArgs) (*Reply, err
 		return here, nil
 	}}
 	defer c.CloseIdle()
-	return fileTransfer(t.Context(), &Call{Computer: c, Session: api.NewID(), progress: func(string) {}}, args)
+	return fileTransfer(ctx, &Call{Computer: c, Session: api.NewID(), progress: func(string) {}}, args)
 }
 
 // sourceFile makes a file whose content does not compress.
@@ -129,7 +129,7 @@ func TestTransferStalls(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				_, err := transferCall(t, func(w http.ResponseWriter, r *http.Request, over <-chan struct{}) {
+				_, err := transferCall(t.Context(), t, func(w http.ResponseWriter, r *http.Request, over <-chan struct{}) {
 					c.computer(w, r, archive)
 					<-over
 				}, c.args)
@@ -145,6 +145,42 @@ func TestTransferStalls(t *testing.T) {
 	}
 }
 
+// S0-140: a copy that is cancelled says how far it got and what is left, and the server
+// hands that on.
+func TestTransferIsCancelled(t *testing.T) {
+	const size = 4 << 20
+	source := sourceFile(t, size)
+	archive := compressed(t, source)
+	for direction, want := range map[string]string{
+		toComputer:   " had been sent; complete files stay on the computer.",
+		fromComputer: " had been copied; complete files stay on the host.",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			args := transferArgs{Direction: direction, HostPath: source, ComputerPath: "x"}
+			if direction == fromComputer {
+				args.HostPath = filepath.Join(t.TempDir(), "copy")
+			}
+			_, err := transferCall(ctx, t, func(w http.ResponseWriter, r *http.Request, over <-chan struct{}) {
+				if direction == fromComputer {
+					w.Header().Set("Content-Type", api.ArchiveType)
+					w.Write(archive[:size/2])
+					http.NewResponseController(w).Flush()
+				} else {
+					io.CopyN(io.Discard, r.Body, size/2)
+				}
+				synctest.Wait() // until the other side has taken all that it was sent
+				cancel(errors.New("the person said no"))
+				<-over
+			}, args)
+			e := api.AsError(because(err, api.Errorf(api.CodeCanceled, "Nothing more.")))
+			if e.Code != api.CodeCanceled || !strings.HasPrefix(e.Message, "The call ended early: the person said no. By then ") || !strings.HasSuffix(e.Message, want) {
+				t.Errorf("%s: %s %v", direction, e.Code, e)
+			}
+		})
+	}
+}
+
 // S0-137: there is no limit for a copy that moves, however slowly; and one whose
 // computer reads back for long what it has, and says so, goes on.
 func TestTransferMayBeSlow(t *testing.T) {
@@ -153,7 +189,7 @@ func TestTransferMayBeSlow(t *testing.T) {
 	const pause = 50 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		reply, err := transferCall(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+		reply, err := transferCall(t.Context(), t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 			io.Copy(io.Discard, r.Body)
 			w.Header().Set("Content-Type", api.ArchiveType)
 			for part := archive; len(part) > 0; {
@@ -173,7 +209,7 @@ func TestTransferMayBeSlow(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		want := api.TransferResult{Path: "/x", Files: 1, Verified: true, Skipped: []api.SkippedEntry{{Path: "a", Why: "b"}}, SkippedTotal: 51, Notes: []string{"note"}}
-		reply, err := transferCall(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+		reply, err := transferCall(t.Context(), t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 			var request api.PutArchiveRequest
 			if err := json.Unmarshal([]byte(r.Header.Get(api.HeaderRequest)), &request); err != nil || string(request.Name) != "source" || !request.Verify || !request.Overwrite {
 				t.Errorf("%+v, %v", request, err)
@@ -232,7 +268,7 @@ func TestHostPath(t *testing.T) {
 // A refusal of the host's end comes before the computer is told to do anything.
 func TestTransferRefusedOnTheHost(t *testing.T) {
 	called := false
-	_, err := transferCall(t, func(http.ResponseWriter, *http.Request, <-chan struct{}) { called = true },
+	_, err := transferCall(t.Context(), t, func(http.ResponseWriter, *http.Request, <-chan struct{}) { called = true },
 		transferArgs{Direction: toComputer, HostPath: filepath.Join(t.TempDir(), "missing"), ComputerPath: "x"})
 	if e := api.AsError(err); e.Code != api.CodeNotFound || !strings.Contains(e.Message, "on the host") || called {
 		t.Errorf("%v, %v", err, called)
@@ -245,7 +281,7 @@ func TestTransferNamesItsArguments(t *testing.T) {
 		"host_path":     {Direction: fromComputer, ComputerPath: "x"},
 		"computer_path": {Direction: toComputer, HostPath: t.TempDir()},
 	} {
-		_, err := transferCall(t, func(http.ResponseWriter, *http.Request, <-chan struct{}) { t.Error("the computer was called") }, args)
+		_, err := transferCall(t.Context(), t, func(http.ResponseWriter, *http.Request, <-chan struct{}) { t.Error("the computer was called") }, args)
 		if e := api.AsError(err); e.Code != api.CodeBadRequest || !strings.Contains(e.Message, "The "+name+` "" is`) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -32,7 +32,7 @@ func connectionError(ctx context.Context, err error) *api.Error {
 	// The session of a computer that has stopped is gone: the same call cannot succeed.
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
-		return api.Errorf(api.CodeCanceled, "The call was cancelled.")
+		return api.Errorf(api.CodeCanceled, "The call ended early: %v.", context.Cause(ctx))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return api.Errorf(api.CodeTimeout, "The computer did not answer in time.").
 			WithFix("Try again.").WithRetry()
