@@ -30,6 +30,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -94,6 +95,8 @@ type Engine struct {
 	state stateDir
 	home  string
 	log   *slog.Logger
+
+	patience time.Duration // startTimeout, less in tests
 }
 
 var nameForm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$`)
@@ -123,7 +126,7 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Engine{cfg: cfg, state: stateDir(cfg.StateDir), home: cfg.HomeDir, log: cfg.Logger}, nil
+	return &Engine{cfg: cfg, state: stateDir(cfg.StateDir), home: cfg.HomeDir, log: cfg.Logger, patience: startTimeout}, nil
 }
 
 // userDir returns the folder that the variable names, or the fallback below the
@@ -154,13 +157,41 @@ func (e *Engine) Ensure(ctx context.Context, progress func(string)) (*engine.End
 		return nil, unavailable("The state folder of the local computer cannot be used: %v.", err).
 			WithFix("Let XDG_STATE_HOME name a folder that this user can write; it is %s now.", filepath.Dir(filepath.Dir(string(e.state))))
 	}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	endpoint, err := e.ensure(ctx, progress)
-	if err != nil && ctx.Err() == context.DeadlineExceeded {
+	endpoint, err := e.ensureInTime(ctx, progress)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil && e.endCutOff(ctx) {
+		progress("Starting the local computer again: its start had been cut off.")
+		endpoint, err = e.ensureInTime(ctx, progress)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, e.hung(err)
 	}
 	return endpoint, err
+}
+
+// ensureInTime is ensure, within the time that a start may take.
+func (e *Engine) ensureInTime(ctx context.Context, progress func(string)) (*engine.Endpoint, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.patience)
+	defer cancel()
+	endpoint, err := e.ensure(ctx, progress)
+	if err != nil && ctx.Err() == context.DeadlineExceeded {
+		return nil, fmt.Errorf("%w: %v", ctx.Err(), err)
+	}
+	return endpoint, err
+}
+
+// endCutOff ends a computer that has not come as far as to say where it is reached in all
+// the time of a start: when bubblewrap is killed at the wrong moment, what it started
+// waits for it for ever, with the lock. It reports whether it ended one.
+func (e *Engine) endCutOff(ctx context.Context) bool {
+	if _, err := e.state.facts(); err == nil {
+		return false
+	}
+	for _, pid := range e.state.holders() {
+		kill(pid)
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	return e.state.waitFree(ctx) == nil
 }
 
 // ensure waits until either the computer answers or its lock is free, and starts
@@ -193,7 +224,7 @@ func (e *Engine) ensure(ctx context.Context, progress func(string)) (*engine.End
 			progress("Waiting for the local computer to answer.")
 		}
 		if err := sleep(ctx, pollEvery); err != nil {
-			return nil, fmt.Errorf("wait for the daemon: %v", err)
+			return nil, err
 		}
 	}
 }
@@ -237,7 +268,7 @@ func (e *Engine) kept(facts api.Facts) (notes []string) {
 func (e *Engine) hung(cause error) error {
 	return api.Errorf(api.CodeEngineUnavailable,
 		"The local computer %q is running but its daemon did not answer within %v (%v; processes %v).",
-		e.cfg.Name, startTimeout, cause, e.state.holders()).
+		e.cfg.Name, e.patience, cause, e.state.holders()).
 		WithFix("Run `computer-use-mcp stop`, then call start_computer again. The daemon's log is %s.", e.state.log()).
 		WithRetry()
 }

@@ -274,6 +274,39 @@ func TestKillAtAnyMoment(t *testing.T) {
 	ensure(t, e)
 }
 
+// A start that was cut off leaves a process that holds the lock and will never answer.
+func TestCutOffStart(t *testing.T) {
+	e := newEngine(t, nil)
+	e.patience = time.Second
+	if err := e.state.create(); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := e.state.tryLock()
+	if err != nil || lock == nil {
+		t.Fatal(lock, err)
+	}
+	leftover := exec.Command("sleep", "1000")
+	leftover.ExtraFiles = []*os.File{lock}
+	if err := leftover.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- leftover.Wait() }()
+	// What it starts itself may take as long as the machine needs.
+	endpoint, err := e.Ensure(t.Context(), func(text string) {
+		if strings.Contains(text, "again") {
+			e.patience = startTimeout
+		}
+	})
+	if err != nil || endpoint == nil {
+		t.Fatal(endpoint, err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the leftover process ended by itself")
+	}
+}
+
 // The outer bubblewrap process only waits. Losing it must not cost the computer.
 func TestComputerOutlivesBubblewrap(t *testing.T) {
 	e := newEngine(t, nil)
