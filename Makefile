@@ -1,8 +1,9 @@
 # Every target says what it does: make help.
 # The toolchain is pinned to one whose standard library has no advisory that this
-# code calls; go fetches it by itself.
+# code calls; go fetches it by itself, and scripts/fetch-go where there is no go that can.
 export GOTOOLCHAIN := go1.26.11
 export CGO_ENABLED := 0
+export PATH := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/computer-use-mcp/go/bin:$(PATH)
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
