@@ -338,8 +338,16 @@ func TestTheEndOfASession(t *testing.T) {
 	b.entered()
 	c.edit(3, func(s *Session) { s.State = Restarting })
 	b.Until("document.querySelector('#fate').innerText.startsWith('The screen is starting again.')")
+	b.unlock()
 	c.edit(3, func(s *Session) { s.State = Ended })
 	b.Until("document.querySelector('#fate').innerText === 'Session ended, screen closes when you leave.'")
+	// Whoever works there may go on and hand back, but not come again.
+	b.Click("#lock")
+	b.Until("!document.querySelector('#screen').hasAttribute('data-mine') && document.querySelector('#lock').disabled")
+	b.Click("#stage")
+	if said := b.Text("#notice"); strings.Contains(said, "Unlock") {
+		t.Errorf("the page says %q on a screen that cannot be unlocked", said)
+	}
 	c.change(func() { c.sessions = nil })
 	b.Until("document.querySelector('#screen-name').innerText === 'This screen is not open' && document.querySelector('#lock').disabled")
 }

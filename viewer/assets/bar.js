@@ -64,7 +64,8 @@ export function renderBar({ session, screen }) {
   const asked = session?.request ?? null;
   setText(byId("lock-text"), screen.mine ? "Lock" : "Unlock");
   setAttribute(byId("lock-icon"), "href", screen.mine ? "#icon-lock" : "#icon-unlock");
-  byId("lock").disabled = !session;
+  // Who has control keeps it beyond the session's end; nobody gets it then.
+  byId("lock").disabled = !session || (session.state === "ended" && !screen.mine);
   for (const id of ["ctrl-alt-del", "reset-keys"]) byId(id).disabled = !screen.mine;
   setText(byId("fate"), fate(session));
   if (asked) setText(byId("request-reason"), asked.reason);

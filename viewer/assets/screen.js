@@ -35,7 +35,7 @@ export class Screen {
     this.#live = live;
     this.#changed = changed;
     stage.addEventListener("pointerdown", () => {
-      if (this.#rfb && !this.mine) notice("This screen is locked: you can watch. Unlock it to use it.");
+      if (this.#rfb && !byId("lock").disabled && !this.mine) notice("This screen is locked: you can watch. Unlock it to use it.");
     });
     for (const type of ["pointermove", "pointerdown", "wheel", "keydown"]) {
       stage.addEventListener(type, () => (this.#inputAt = Date.now()), { capture: true, passive: true });
