@@ -155,6 +155,18 @@ func TestChromium(t *testing.T) {
 			t.Errorf("%v %v %v", err, s.Running(), s.Busy())
 		}
 	})
+	t.Run("nothing but pages is loaded", func(t *testing.T) {
+		s.text(t, site.URL+"/", "Shop", 1000)
+		var all struct{ TargetInfos []struct{ Type, URL string } }
+		if err := s.current().conn.call(t.Context(), "", "Target.getTargets", nil, &all); err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range all.TargetInfos {
+			if target.Type != "page" {
+				t.Errorf("Chromium has loaded a %s, %s; a flag may keep it from that", target.Type, target.URL)
+			}
+		}
+	})
 	t.Run("page text", func(t *testing.T) {
 		p := s.text(t, site.URL+"/", "完成", api.DefaultPageText)
 		if p.Title != "Shop & more" || p.URL != site.URL+"/" || p.Cut {
