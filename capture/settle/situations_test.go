@@ -142,6 +142,7 @@ func pinned(quiet, react, maxWait, bail time.Duration) settle.Pinned {
 }
 
 var situations = []situation{
+	// S3-18: what the action did at once is seen against the picture before it.
 	{"fast reaction before the first look", "click", func(s *stage) {
 		base := settle.Look(s.buf, s.tracker, nil)
 		(&play{stage: s}).fill(button)
@@ -151,6 +152,7 @@ var situations = []situation{
 		}
 		s.want(v, settle.Settled, 200*ms)
 	}},
+	// S3-22: any change, then rest.
 	{"slow reaction", "click", func(s *stage) {
 		v := s.act("click", func(p *play) {
 			if p.after(200 * ms) {
@@ -200,6 +202,7 @@ var situations = []situation{
 			s.refresh()
 		}
 	}},
+	// S3-26: the moving part is given up long before the cap, by its rectangle.
 	{"confined spinner", "click", func(s *stage) {
 		v := s.act("click", func(p *play) { p.every(80*ms, spinner) })
 		s.want(v, settle.Residual, 1500*ms)
@@ -207,6 +210,7 @@ var situations = []situation{
 			s.t.Errorf("region %v (ignored %v), want %v", v.Region, v.Ignored, spinner)
 		}
 	}},
+	// S3-27, S3-28 and S3-14: two bails in a row, the end of the time, and what forgets them.
 	{"spinner, auto-ignore, expiry", "click", func(s *stage) {
 		s.tracker = settle.NewTracker(3 * time.Second)
 		spin := func(p *play) { p.every(80*ms, spinner) }
@@ -228,7 +232,10 @@ var situations = []situation{
 		if !third.Ignored {
 			s.t.Error("still moving after the expiry, but not ignored again at once")
 		}
+		s.tracker.Ignore(nil)
+		s.want(s.act("click", spin), settle.Residual, 1500*ms)
 	}},
+	// S3-29: the cap, and where spread motion is.
 	{"full-screen video", "click", func(s *stage) {
 		v := s.act("click", func(p *play) { p.every(40*ms, screen) })
 		s.want(v, settle.Timeout, 8*time.Second)
@@ -312,6 +319,7 @@ var situations = []situation{
 			s.t.Errorf("region %v does not span the motion", v.Region)
 		}
 	}},
+	// S3-33
 	{"pinned values against learning", "click", func(s *stage) {
 		quick := func(p *play) { p.fill(button) }
 		for range 5 {

@@ -4,6 +4,7 @@ import (
 	"image"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
 	"github.com/falleng0d/computer-use-mcp/capture/settle"
@@ -40,18 +41,87 @@ func (p *bufferPainter) Pointer(name string) {
 	p.buf.SetCursor(p.cursor)
 }
 
+// S3-58: every situation, with no X server.
 func TestSituationsInVirtualTime(t *testing.T) {
 	for _, sit := range situations {
-		t.Run(sit.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				buf := frame.NewBuffer()
-				p := &bufferPainter{buf: buf}
-				p.Resize(screen.Dx(), screen.Dy())
-				sit.run(&stage{
-					t: t, buf: buf, paint: p, refresh: func() {}, slack: 2 * ms,
-					tracker: settle.NewTracker(settle.DefaultAutoIgnore),
-				})
-			})
-		})
+		t.Run(sit.name, func(t *testing.T) { inVirtualTime(t, sit.run) })
 	}
+}
+
+// inVirtualTime plays on a bare Buffer.
+func inVirtualTime(t *testing.T, run func(s *stage)) {
+	synctest.Test(t, func(t *testing.T) {
+		buf := frame.NewBuffer()
+		p := &bufferPainter{buf: buf}
+		p.Resize(screen.Dx(), screen.Dy())
+		run(&stage{
+			t: t, buf: buf, paint: p, refresh: func() {}, slack: 2 * ms,
+			tracker: settle.NewTracker(settle.DefaultAutoIgnore),
+		})
+	})
+}
+
+// S3-31, S3-32, S3-34 and S3-35: what is learned of a kind is its cap, from timeouts too,
+// and nothing else.
+func TestLearning(t *testing.T) {
+	inVirtualTime(t, func(s *stage) {
+		slow := func(p *play) {
+			p.after(200 * ms)
+			p.fill(button)
+			p.after(150 * ms)
+			p.fill(button)
+		}
+		video := func(p *play) { p.every(40*ms, screen) }
+		for range 5 {
+			s.want(s.act("click", slow), settle.Settled, 550*ms)
+		}
+		s.want(s.act("click", video), settle.Timeout, 1650*ms)
+		s.want(s.act("click", video), settle.Timeout, 4950*ms)
+		s.want(s.act("click", func(p *play) { p.fill(button) }), settle.Settled, 200*ms)
+		s.want(s.act("scroll", video), settle.Timeout, 8*time.Second)
+		// Of many samples one in twenty does not count.
+		for range 40 {
+			s.act("click", slow)
+		}
+		s.want(s.act("click", video), settle.Timeout, 1650*ms)
+	})
+}
+
+// S3-13 and S3-35: pinned values win over the defaults, also over those by kind.
+func TestPinnedValues(t *testing.T) {
+	inVirtualTime(t, func(s *stage) {
+		nothing, echo := func(*play) {}, func(p *play) { p.fill(digit) }
+		s.want(s.act("type", nothing), settle.NoReaction, 200*ms)
+		s.want(s.act("move", nothing), settle.NoReaction, 200*ms)
+		s.want(s.act("type", echo), settle.Settled, 120*ms)
+		s.tracker.Pin(pinned(400*ms, 700*ms, 0, 900*ms))
+		s.want(s.act("type", nothing), settle.NoReaction, 700*ms)
+		s.want(s.act("move", nothing), settle.NoReaction, 700*ms)
+		s.want(s.act("type", echo), settle.Settled, 400*ms)
+		s.want(s.act("click", func(p *play) { p.every(80*ms, spinner) }), settle.Residual, 900*ms)
+	})
+}
+
+// S3-28 and S3-47: a restless region is left out for 30 s unless it is told otherwise, and
+// never with 0.
+func TestAutoIgnoreTime(t *testing.T) {
+	spin := func(p *play) { p.every(80*ms, spinner) }
+	inVirtualTime(t, func(s *stage) {
+		s.act("click", spin)
+		if v := s.act("click", spin); !v.Ignored {
+			t.Errorf("%+v", v)
+		}
+		time.Sleep(29 * time.Second)
+		s.want(s.act("click", spin), settle.NoReaction, 300*ms)
+		time.Sleep(time.Second)
+		s.want(s.act("click", spin), settle.Residual, 1500*ms)
+	})
+	inVirtualTime(t, func(s *stage) {
+		s.tracker = settle.NewTracker(0)
+		for range 4 {
+			if v := s.act("click", spin); v.Outcome != settle.Residual || v.Ignored {
+				t.Errorf("%+v", v)
+			}
+		}
+	})
 }
