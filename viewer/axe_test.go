@@ -12,7 +12,7 @@ import (
 func axe(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("web/node_modules/axe-core/axe.min.js")
-	xvfbtest.NeedThat(t, err == nil, "axe-core: run scripts/fetch-novnc")
+	xvfbtest.NeedThat(t, err == nil, "axe-core (scripts/install test)")
 	return string(data)
 }
 
