@@ -48,6 +48,7 @@ func refused(t *testing.T, e *Engine, code api.Code, words ...string) *api.Error
 	return refusal
 }
 
+// S0-3, S0-4, S0-46: one container, and one volume for its home.
 func TestCreate(t *testing.T) {
 	s := newStub(t)
 	var said []string
@@ -79,8 +80,12 @@ func TestCreate(t *testing.T) {
 	if len(host.Mounts) != 1 || host.Mounts[0].Type != "volume" || host.Mounts[0].Source != "c-home" || host.Mounts[0].Target != "/home/computer" {
 		t.Errorf("mounts %+v", host.Mounts)
 	}
+	// S0-35: this machine's time zone.
 	if !slices.Contains(b.request.Env, "TZ=Europe/Athens") || len(b.request.Env) != 1 {
 		t.Errorf("environment %q", b.request.Env)
+	}
+	if len(s.containers) != 1 || len(s.networks) != 0 {
+		t.Errorf("%d containers, networks %v", len(s.containers), s.networks)
 	}
 	labels := b.request.Labels
 	if labels[labelComputer] != endpoint.ComputerID || labels[labelVersion] != "1.0.0" || labels[labelProtocol] != "1.0" {
@@ -109,7 +114,7 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// Nothing is asked of Docker before the first Ensure, and little of a warm computer.
+// S0-60: nothing is asked of Docker before the first Ensure, and little of a warm computer.
 func TestFewCalls(t *testing.T) {
 	s := newStub(t)
 	e := s.engine()
@@ -197,6 +202,7 @@ func TestCopyFails(t *testing.T) {
 	}
 }
 
+// S0-4: a stopped container is started, not made again.
 func TestStopped(t *testing.T) {
 	s := newStub(t)
 	first := ensure(t, s.engine())
@@ -264,6 +270,7 @@ func TestMadeByHand(t *testing.T) {
 	refused(t, newer, api.CodeVersionMismatch, "make the container c again", "computer:2")
 }
 
+// S0-57, S0-58: which image, and who pulls it.
 func TestImages(t *testing.T) {
 	release := func(version string) func(*Config) { return func(c *Config) { c.Image, c.Version = "", version } }
 	t.Run("development builds never pull", func(t *testing.T) {
@@ -303,6 +310,7 @@ func TestImages(t *testing.T) {
 	})
 }
 
+// S0-6, S0-7, S0-8: only a stopped container of an older image is replaced; S0-10: info tells.
 func TestUpgrade(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -343,6 +351,9 @@ func TestUpgrade(t *testing.T) {
 			}
 			if second.Viewer != first.Viewer {
 				t.Errorf("the ports moved from %s to %s", first.Viewer, second.Viewer)
+			}
+			if home := s.find("c").request.HostConfig.Mounts[0].Source; home != "c-home" {
+				t.Errorf("the home is %s", home)
 			}
 			if len(s.containers) != 1 {
 				t.Errorf("%d containers", len(s.containers))
@@ -513,6 +524,7 @@ func TestOfflinePortTaken(t *testing.T) {
 	refused(t, s.engine(offline), api.CodeComputerMismatch, "c-relay", "COMPUTER_USE_NAME")
 }
 
+// S0-40, S0-41, S0-42.
 func TestStatus(t *testing.T) {
 	s := newStub(t)
 	e := s.engine()

@@ -207,6 +207,7 @@ func TestSilentEngine(t *testing.T) {
 	e.docker.Close()
 }
 
+// S0-36, S0-54, S0-57: a release has the image of its own version; a base leaves room for 17 ports.
 func TestNew(t *testing.T) {
 	for _, cfg := range []Config{
 		{Name: "", PortBase: 21000},
@@ -242,6 +243,7 @@ func TestCompareReleases(t *testing.T) {
 	}
 }
 
+// S0-35: the name of this machine's time zone, where it is found.
 func TestTimeZone(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink("/usr/share/zoneinfo/Europe/Berlin", filepath.Join(dir, "localtime")); err != nil {

@@ -258,6 +258,8 @@ func (s *stub) answer(r *http.Request, path string) (any, error) {
 		b.stop()
 		delete(s.containers, b.id)
 		return nil, nil
+	case "stop", "kill", "restart", "pause": // S0-5: that is the user's to do
+		s.t.Errorf("the server wants to %s the container %s", verb, b.name)
 	case "archive":
 		return b.archive(r)
 	case "exec":
