@@ -20,6 +20,7 @@ func TestCheckProtocol(t *testing.T) {
 	}
 }
 
+// S0-62: a session is named by 32 hex digits.
 func TestIDs(t *testing.T) {
 	a, b := NewID(), NewID()
 	if a == b || !ValidID(a) || !ValidID(b) {
@@ -32,6 +33,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
+// S0-61.
 func TestCleanTitle(t *testing.T) {
 	if got, err := CleanTitle("  Fill in the form \n"); err != nil || got != "Fill in the form" {
 		t.Errorf("%q, %v", got, err)
@@ -46,6 +48,7 @@ func TestCleanTitle(t *testing.T) {
 	}
 }
 
+// S0-47.
 func TestParseScreenSize(t *testing.T) {
 	if w, h, err := ParseScreenSize("320x7680"); w != 320 || h != 7680 || err != nil {
 		t.Errorf("%d, %d, %v", w, h, err)

@@ -33,7 +33,7 @@ func TestEveryEra(t *testing.T) {
 				t.Fatalf("tools: %v, %v", list, err)
 			}
 			if n := f.count(&f.ensures); n != 0 {
-				t.Errorf("the engine was used %d times before start_computer", n)
+				t.Errorf("the engine was used %d times before start_computer (S0-60)", n)
 			}
 			id := open(t, c)
 			result, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "computer_observe", Arguments: map[string]any{"session": id}})
@@ -70,11 +70,11 @@ func TestBadArguments(t *testing.T) {
 		want []string
 	}{
 		{"start_computer", `{}`, []string{"title", "missing"}},
-		{"start_computer", `{"title": ""}`, []string{"title", "1 to 80"}},
+		{"start_computer", `{"title": ""}`, []string{"title", "1 to 80"}}, // S0-61
 		{"start_computer", `{"title": "a\u0007"}`, []string{"U+0007"}},
 		{"start_computer", `{"title": "a", "name": "b"}`, []string{"unknown field 'name'", "takes title"}},
 		{"start_computer", `{"title": 5}`, []string{"must be a string", "number 5"}},
-		{"computer_observe", `{}`, []string{"session", "missing"}},
+		{"computer_observe", `{}`, []string{"session", "missing"}}, // S0-65
 		{"computer_observe", `{"session": "abc"}`, []string{`"abc"`, "32"}},
 		{"computer_observe", `{"session": "ID", "max_side": 8}`, []string{"max_side", "64 to 7680", "8"}},
 		{"computer_observe", `{"session": "ID", "force": "maybe"}`, []string{"force", "true or false", "maybe"}},
@@ -82,7 +82,7 @@ func TestBadArguments(t *testing.T) {
 		{"computer_observe", `{"session": "ID", "region": {"x": 1, "w": 2}}`, []string{"region", "unknown field 'w'", "x, y, width, height"}},
 		{"computer_observe", `{"session": "ID", "region": {"x": 1}}`, []string{"region", "'y' is missing"}},
 		{"computer_act", `{"session": "ID"}`, []string{"actions", "missing"}},
-		{"computer_act", `{"session": "ID", "actions": []}`, []string{"actions", "1 to 24"}},
+		{"computer_act", `{"session": "ID", "actions": []}`, []string{"actions", "1 to 24"}}, // S0-73
 		{
 			"computer_act", `{"session": "ID", "actions": [{"kind": "wait"}, {"kind": "click", "x": 1, "y": 2, "txt": "a"}]}`,
 			[]string{"action 2: unknown field 'txt'; click takes x, y, button, double, modifiers, settle"},
@@ -207,9 +207,10 @@ func TestBadSettings(t *testing.T) {
 		{SettingEngine, "podman"},
 		{SettingSandbox, "no"},
 		{SettingNetwork, "lan"},
-		{SettingPortBase, "80"},
+		{SettingPortBase, "1023"}, // S0-54
+		{SettingPortBase, "65520"},
 		{SettingLog, "loud"},
-		{settingScreenSize, "10x10"},
+		{settingScreenSize, "10x10"}, // S0-47
 		{settingIdle, "0"},
 		{settingElideTTL, "-1"},
 		{settingMaxSide, "9"},

@@ -88,7 +88,7 @@ func TestSchemaOrder(t *testing.T) {
 	}
 }
 
-// The table of action kinds accepts exactly what the daemon accepts.
+// S0-74: the table of action kinds accepts exactly what the daemon accepts.
 func TestActionKindsAgreeWithAPI(t *testing.T) {
 	sample := map[string]any{
 		"x": 1, "y": 2, "to_x": 3, "to_y": 4, "button": "left", "double": true, "modifiers": []string{"ctrl"},
@@ -250,6 +250,7 @@ func TestResultIsBounded(t *testing.T) {
 	}
 }
 
+// S0-48, S0-49, S0-52, S0-53: the forms of a time.
 func TestDurations(t *testing.T) {
 	for value, want := range map[string]string{
 		"90": "1m30s", "45s": "45s", "5m": "5m0s", "1h": "1h0m0s", "0": "0s",
@@ -262,8 +263,24 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// The defaults of the table pass their own checks.
+// The defaults of the table pass their own checks, and are those that were promised.
 func TestSettingDefaults(t *testing.T) {
+	for name, want := range map[string]string{
+		SettingName:         "computer-use", // S0-45
+		settingScreenSize:   "1280x800",     // S0-47
+		settingShell:        "120s",         // S0-48
+		settingShellMax:     "600s",         // S0-49
+		settingIdle:         "1h",           // S0-52
+		settingDevToolsIdle: "10m",          // S0-53
+		SettingPortBase:     "20900",        // S0-54
+		settingOpen:         "browser",      // S0-55
+		settingElideTTL:     "45s",
+		SettingNetwork:      "internet",
+	} {
+		if got := lookUp(name).Default; got != want {
+			t.Errorf("%s: default %q, want %q", name, got, want)
+		}
+	}
 	s := NewSettings(func(name string) string { return lookUp(name).Default })
 	for _, setting := range SettingTable {
 		if value, err := s.Get(setting.Name); err != nil || value != setting.Default || setting.Form == "" || setting.Doc == "" {
@@ -272,6 +289,7 @@ func TestSettingDefaults(t *testing.T) {
 	}
 }
 
+// S0-67, S0-72: what a model reads of a screen, with and without a picture.
 func TestObservationText(t *testing.T) {
 	for _, test := range []struct {
 		change func(*api.Observation)

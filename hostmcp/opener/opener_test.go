@@ -38,7 +38,7 @@ func system(os string, files, path []string, env map[string]string) System {
 
 var screen = Screen{Link: "http://127.0.0.1:20900/#key=abcd1234&screen=3", Key: "abcd1234", Port: 20903}
 
-// S0-226, S0-229, S0-230, S0-232, S0-233, S0-235 and issue 10, item 1: what is run on
+// S0-56, S0-226, S0-229, S0-230, S0-232, S0-233, S0-235 and issue 10, item 1: what is run on
 // each system.
 func TestWays(t *testing.T) {
 	display := map[string]string{"DISPLAY": ":0"}
