@@ -4,6 +4,7 @@
 export GOTOOLCHAIN := go1.26.11
 export CGO_ENABLED := 0
 export PATH := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/computer-use-mcp/go/bin:$(PATH)
+MAKEFLAGS += --no-print-directory
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
