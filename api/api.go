@@ -165,6 +165,11 @@ type StartRequest struct {
 	ElideTTLMS  *int64 `json:"elide_ttl_ms,omitempty"` // nil is 45 s, 0 never leaves an image out
 	MaxSide     int    `json:"max_side,omitempty"`     // longest side of an image in pixels, 0 is 2000
 	ImageFormat string `json:"image_format,omitempty"` // auto, png or jpeg
+	// JPEGQuality is the highest quality of a JPEG, 1 to 100; 0 is 80.
+	JPEGQuality int `json:"jpeg_quality,omitempty"`
+	// AutoIgnoreMS is how long a part of the screen that never rests is left out of
+	// account; nil is 30 s, 0 never leaves one out.
+	AutoIgnoreMS *int64 `json:"auto_ignore_ms,omitempty"`
 	// How long a shell command may take unless its call says otherwise, and at most.
 	// 0 is DefaultShellTimeout, or the maximum when that is shorter, and
 	// DefaultShellTimeoutMax.

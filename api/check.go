@@ -394,12 +394,20 @@ func (r StartRequest) Check() error {
 			return sentence(err)
 		}
 	}
+	if r.AutoIgnoreMS != nil {
+		if err := inRange("auto_ignore_ms", *r.AutoIgnoreMS, 0, maxMS); err != nil {
+			return sentence(err)
+		}
+	}
 	if r.MaxSide != 0 {
 		if err := inRange("max_side", int64(r.MaxSide), MinImageSide, MaxScreenSide); err != nil {
 			return sentence(err)
 		}
 	}
 	if err := oneOf("image_format", r.ImageFormat, []string{"auto", "png", "jpeg"}); err != nil {
+		return sentence(err)
+	}
+	if err := inRange("jpeg_quality", int64(r.JPEGQuality), 0, 100); err != nil {
 		return sentence(err)
 	}
 	if err := inRange("shell_timeout_max_ms", r.ShellTimeoutMaxMS, 0, maxMS); err != nil {

@@ -215,6 +215,8 @@ func TestBadSettings(t *testing.T) {
 		{settingElideTTL, "-1"},
 		{settingMaxSide, "9"},
 		{settingImageFormat, "gif"},
+		{settingQuality, "0"},
+		{settingAutoIgnore, "soon"},
 		{settingTools, "computer_fly"},
 		{settingTools, ","},
 	} {
@@ -232,14 +234,17 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
+// S0-47, S0-52, S3-43, S3-44, S3-46 and S3-47: what the user has chosen travels with every new session.
 func TestSettingsReachTheSession(t *testing.T) {
 	f := newFakeComputer(t)
 	s := newServer(f, map[string]string{
 		settingScreenSize: "800x600", settingIdle: "5m", settingElideTTL: "0", settingMaxSide: "1000", settingImageFormat: "jpeg",
+		settingQuality: "70", settingAutoIgnore: "0",
 	})
 	open(t, connect(t, s, "", nil))
 	got := f.starts[0]
-	if got.ScreenSize != "800x600" || got.IdleMS != 300_000 || *got.ElideTTLMS != 0 || got.MaxSide != 1000 || got.ImageFormat != "jpeg" || got.Owner != s.peers[""].owner {
+	if got.ScreenSize != "800x600" || got.IdleMS != 300_000 || *got.ElideTTLMS != 0 || got.MaxSide != 1000 || got.ImageFormat != "jpeg" ||
+		got.JPEGQuality != 70 || *got.AutoIgnoreMS != 0 || got.Owner != s.peers[""].owner {
 		t.Errorf("%+v", got)
 	}
 }

@@ -41,6 +41,8 @@ const (
 	settingElideTTL    = "COMPUTER_USE_ELIDE_TTL"
 	settingMaxSide     = "COMPUTER_USE_IMAGE_MAX_SIDE"
 	settingImageFormat = "COMPUTER_USE_IMAGE_FORMAT"
+	settingQuality     = "COMPUTER_USE_IMAGE_QUALITY"
+	settingAutoIgnore  = "COMPUTER_USE_AUTO_IGNORE"
 	settingTools       = "COMPUTER_USE_TOOLS"
 	settingOpen        = "COMPUTER_USE_OPEN"
 	settingVNCViewer   = "COMPUTER_USE_VNC_VIEWER"
@@ -132,6 +134,16 @@ var SettingTable = []Setting{
 		Name: settingImageFormat, Default: "auto", Form: "auto, png or jpeg",
 		Doc:   "Format of images. auto is PNG, and JPEG where PNG would be large.",
 		check: oneOf("auto", "png", "jpeg"),
+	},
+	{
+		Name: settingQuality, Default: "80", Form: "a number from 1 to 100",
+		Doc:   "Quality of JPEG images; it is lowered where one would be too large for clients.",
+		check: inRange(1, 100),
+	},
+	{
+		Name: settingAutoIgnore, Default: "30s", Form: durationForm + "; 0 never leaves a part out",
+		Doc:   "A part of the screen that kept moving after two actions in a row does not count for this long.",
+		check: func(v string) error { _, err := parseDuration(v); return err },
 	},
 	{
 		Name: settingShell, Default: "120s", Form: durationForm + ", above 0 and not more than " + settingShellMax,
@@ -233,11 +245,15 @@ func (s *Settings) startRequest(r *api.StartRequest) error {
 	idle, _ := parseDuration(values[settingIdle])
 	elide, _ := parseDuration(values[settingElideTTL])
 	elideMS := elide.Milliseconds()
+	ignore, _ := parseDuration(values[settingAutoIgnore])
+	ignoreMS := ignore.Milliseconds()
 	r.ScreenSize = values[settingScreenSize]
 	r.IdleMS = idle.Milliseconds()
 	r.ElideTTLMS = &elideMS
 	r.MaxSide, _ = strconv.Atoi(values[settingMaxSide])
 	r.ImageFormat = values[settingImageFormat]
+	r.JPEGQuality, _ = strconv.Atoi(values[settingQuality])
+	r.AutoIgnoreMS = &ignoreMS
 	return s.shellTimeouts(r, values)
 }
 

@@ -54,6 +54,8 @@ func withSession(t *testing.T, f func(t *testing.T, s *Session, screen *fakeScre
 	})
 }
 
+// S3-2: every kind of step; a double or right click is a click with that said.
+// S0-74, S0-81: what each kind of action does.
 func TestActions(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		for _, c := range []struct{ in, want string }{
@@ -83,7 +85,7 @@ func TestActions(t *testing.T) {
 	})
 }
 
-// Nothing of a batch runs when one of its actions cannot.
+// S3-3: nothing of a batch runs when one of its actions cannot.
 func TestActRefusesTheWholeBatch(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		move := `{"kind":"move","x":1,"y":1}`
@@ -215,6 +217,7 @@ func TestTakeControl(t *testing.T) {
 	})
 }
 
+// S0-87, S0x.7.
 func TestLoopGuard(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		try := func(request string) error {
@@ -289,6 +292,7 @@ func reactAfter(screen *fakeScreen, d time.Duration) {
 	}
 }
 
+// S3-4, S3-8: each step settles before the next, and one image closes the batch.
 func TestSettle(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		reactAfter(screen, 150*time.Millisecond)
@@ -311,6 +315,7 @@ func TestSettle(t *testing.T) {
 	})
 }
 
+// S3-6, S3-7, S3-8
 func TestStopWithoutReaction(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		batch := `"actions":[{"kind":"move","x":5,"y":5},{"kind":"click","x":1,"y":1},{"kind":"type","text":"a"}]`
@@ -362,6 +367,7 @@ func TestKeysWaitForTheClick(t *testing.T) {
 	})
 }
 
+// S3-5: even a batch that was told never to stop for want of a reaction.
 func TestTimeoutStops(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -378,6 +384,7 @@ func TestTimeoutStops(t *testing.T) {
 	})
 }
 
+// S0-84: with settle_ms the picture is taken that long after the last action.
 func TestFixedSettle(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		reactAfter(screen, 500*time.Millisecond)
@@ -413,6 +420,7 @@ func TestImagesOfSteps(t *testing.T) {
 		if result.Steps[3].Image != nil {
 			t.Error("the last step has an image beside the closing one")
 		}
+		// S0-86.
 		if result, images := act(t, s, `{`+batch+`,"observe":false}`); len(images) != 0 || result.Image.State != api.ImageNone {
 			t.Errorf("%d images, %s", len(images), result.Image.State)
 		}
@@ -437,8 +445,10 @@ func TestImagesOfSteps(t *testing.T) {
 			t.Errorf("a patch on an image of a minute ago: %+v", i)
 		}
 		screen.onInput = nil
-		if result, images := act(t, s, `{`+batch+`,"image":"crop"}`); len(images) != 0 || result.Image.State != api.ImageUnchanged {
-			t.Errorf("crop of nothing: %d images, %s", len(images), result.Image.State)
+		for _, style := range []string{"crop", "full"} { // S0-85
+			if result, images := act(t, s, `{`+batch+`,"image":"`+style+`"}`); len(images) != 0 || result.Image.State != api.ImageUnchanged {
+				t.Errorf("%s of nothing: %d images, %s", style, len(images), result.Image.State)
+			}
 		}
 		// A large change, or a screen that the agent has not seen, is sent whole.
 		screen.paint(image.Rect(0, 0, 200, 200), 77)
@@ -464,6 +474,7 @@ func TestProgress(t *testing.T) {
 	})
 }
 
+// S0-82: by class or title, the exact class first.
 func TestFocusActivates(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		screen.windows = []x11.Window{

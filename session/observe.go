@@ -128,7 +128,7 @@ func (s *Session) picture(ctx context.Context, d *Desktop, w wish, o *api.Observ
 		return nil, nil
 	}
 	shot, err := screenshot.Take(d.Screen.Frame(), screenshot.Options{
-		Region: show, Cursor: w.view.cursor, MaxSide: w.view.maxSide, Format: w.view.format,
+		Region: show, Cursor: w.view.cursor, MaxSide: w.view.maxSide, Format: w.view.format, Quality: s.settings.quality,
 	})
 	if err != nil {
 		return nil, regionError(err)

@@ -26,6 +26,7 @@ func state(t *testing.T, s *Session, r api.ObserveRequest) api.Image {
 	return o.Image
 }
 
+// S0-66, S0-68: the first look opens the screen, of the size that was asked for.
 func TestObserveOpensTheScreen(t *testing.T) {
 	table, screens := newTable(t)
 	s := start(t, table, func(r *api.StartRequest) { r.ScreenSize = "640x400" })
@@ -45,6 +46,7 @@ func TestObserveOpensTheScreen(t *testing.T) {
 	table.End(s.ID())
 }
 
+// S0-67.
 func TestObserveDescribesTheScreen(t *testing.T) {
 	table, screens := newTable(t)
 	s := start(t, table, nil)
@@ -69,6 +71,8 @@ func TestObserveDescribesTheScreen(t *testing.T) {
 	table.End(s.ID())
 }
 
+// S3-9, S3-25 and S3-37: an image that the agent still has is left out, unless it is asked for.
+// S0-72.
 func TestUnchangedImageIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, screens := newTable(t)
@@ -131,6 +135,7 @@ func TestUnchangedImageIsLeftOut(t *testing.T) {
 	})
 }
 
+// S3-37, S3-46
 func TestElideTTLZeroNeverLeavesOut(t *testing.T) {
 	table, _ := newTable(t)
 	s := start(t, table, func(r *api.StartRequest) { r.ElideTTLMS = ptr(int64(0)) })
@@ -142,6 +147,7 @@ func TestElideTTLZeroNeverLeavesOut(t *testing.T) {
 	table.End(s.ID())
 }
 
+// S3-43
 func TestMaxSideBoundsImages(t *testing.T) {
 	table, _ := newTable(t)
 	s := start(t, table, func(r *api.StartRequest) { r.ScreenSize, r.MaxSide = "800x400", 200 })
@@ -153,6 +159,22 @@ func TestMaxSideBoundsImages(t *testing.T) {
 		}
 	}
 	table.End(s.ID())
+}
+
+// S3-44: a lower quality makes a smaller JPEG, and leaves a PNG alone.
+func TestQualityOfJPEG(t *testing.T) {
+	table, screens := newTable(t)
+	bytes := map[int]int{}
+	for _, quality := range []int{0, 20, 80} {
+		s := start(t, table, func(r *api.StartRequest) { r.JPEGQuality = quality })
+		observe(t, s, api.ObserveRequest{})
+		screens.last().noise(1)
+		bytes[quality] = state(t, s, api.ObserveRequest{ImageOptions: api.ImageOptions{Format: "jpeg"}}).Bytes
+		table.End(s.ID())
+	}
+	if bytes[0] != bytes[80] || bytes[20]*2 > bytes[80] {
+		t.Errorf("bytes by quality: %v", bytes)
+	}
 }
 
 func TestObserveRefusesRegions(t *testing.T) {

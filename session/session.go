@@ -31,6 +31,8 @@ type settings struct {
 	elideTTL      time.Duration // 0: an unchanged image is sent all the same
 	maxSide       int           // pixels
 	format        screenshot.Format
+	quality       int           // the highest of a JPEG; 0 is the encoder's default
+	autoIgnore    time.Duration // 0: every part of the screen counts, however restless
 	shellTimeout  time.Duration // of a command that asks for none
 	shellMax      time.Duration
 }
@@ -41,10 +43,12 @@ func settingsOf(r api.StartRequest) settings {
 		size = api.DefaultScreenSize
 	}
 	s := settings{
-		idle:     time.Duration(r.IdleMS) * time.Millisecond,
-		elideTTL: api.DefaultElideTTL,
-		maxSide:  r.MaxSide,
-		shellMax: cmp.Or(time.Duration(r.ShellTimeoutMaxMS)*time.Millisecond, api.DefaultShellTimeoutMax),
+		idle:       time.Duration(r.IdleMS) * time.Millisecond,
+		elideTTL:   api.DefaultElideTTL,
+		maxSide:    r.MaxSide,
+		quality:    r.JPEGQuality,
+		autoIgnore: settle.DefaultAutoIgnore,
+		shellMax:   cmp.Or(time.Duration(r.ShellTimeoutMaxMS)*time.Millisecond, api.DefaultShellTimeoutMax),
 	}
 	s.shellTimeout = cmp.Or(time.Duration(r.ShellTimeoutMS)*time.Millisecond, min(api.DefaultShellTimeout, s.shellMax))
 	if r.ImageFormat != "auto" {
@@ -56,6 +60,9 @@ func settingsOf(r api.StartRequest) settings {
 	}
 	if r.ElideTTLMS != nil {
 		s.elideTTL = time.Duration(*r.ElideTTLMS) * time.Millisecond
+	}
+	if r.AutoIgnoreMS != nil {
+		s.autoIgnore = time.Duration(*r.AutoIgnoreMS) * time.Millisecond
 	}
 	if s.maxSide == 0 {
 		s.maxSide = api.DefaultMaxSide

@@ -83,8 +83,8 @@ func (t *Table) Start(r api.StartRequest) (*Session, error) {
 	s := &Session{
 		id: api.NewID(), title: title, owner: r.Owner, startedAt: now,
 		settings: settingsOf(r), table: t, ctx: ctx, end: end, activeAt: now,
-		tracker: settle.NewTracker(settle.DefaultAutoIgnore),
 	}
+	s.tracker = settle.NewTracker(s.settings.autoIgnore)
 	s.work = newWorkspace(t.cfg, s.id)
 	t.mu.Lock()
 	if t.stopped {

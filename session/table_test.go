@@ -199,7 +199,7 @@ func TestEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, table *Table, screens *fakeScreens) {
 		s := start(t, table, nil)
 		if len(screens.screens) != 0 {
-			t.Fatal("start opened a screen")
+			t.Fatal("start opened a screen (S0-70)")
 		}
 		if err := table.End(s.ID()); err != nil {
 			t.Fatal(err)
@@ -280,6 +280,8 @@ func TestStartRefuses(t *testing.T) {
 		{Title: "a", Owner: owner, IdleMS: -1},
 		{Title: "a", Owner: owner, MaxSide: 10},
 		{Title: "a", Owner: owner, ImageFormat: "gif"},
+		{Title: "a", Owner: owner, JPEGQuality: 101},
+		{Title: "a", Owner: owner, AutoIgnoreMS: ptr(int64(-1))},
 		{Title: "a", Owner: owner, ElideTTLMS: ptr(int64(-1))},
 	} {
 		_, err := table.Start(r)

@@ -28,6 +28,7 @@ func wait(t *testing.T, s *Session, request string) api.WaitResult {
 	return result
 }
 
+// S3-11
 func TestWaitStill(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		if r := wait(t, s, `{}`); !r.Met || r.WaitedMS != 500 {
@@ -165,16 +166,19 @@ func TestWaitRefuses(t *testing.T) {
 	}
 }
 
+// S3-12, S3-14: each value can be set, an empty list clears the regions, and what is wrong
+// changes nothing.
 func TestConfigure(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		got, err := s.Configure(t.Context(), api.ConfigureRequest{
-			QuietMS: ptr(int64(300)), MaxWaitMS: ptr(int64(2000)), IgnoreRegions: &[]api.Region{{X: 0, Y: 0, Width: 64, Height: 64}},
+			QuietMS: ptr(int64(300)), ReactMS: ptr(int64(450)), MaxWaitMS: ptr(int64(2000)), ResidualBailMS: ptr(int64(800)),
+			IgnoreRegions: &[]api.Region{{X: 0, Y: 0, Width: 64, Height: 64}},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.QuietMS != 300 || got.MaxWaitMS != 2000 || got.ReactMS != 300 || len(got.IgnoreRegions) != 1 ||
-			!slices.Equal(got.Pinned, []string{"quiet_ms", "max_wait_ms", "ignore_regions"}) {
+		if got.QuietMS != 300 || got.MaxWaitMS != 2000 || got.ReactMS != 450 || got.ResidualBailMS != 800 || len(got.IgnoreRegions) != 1 ||
+			!slices.Equal(got.Pinned, []string{"quiet_ms", "react_ms", "max_wait_ms", "residual_bail_ms", "ignore_regions"}) {
 			t.Errorf("%+v", got)
 		}
 		// What is ignored is no reaction, and what is pinned is used.
