@@ -27,9 +27,6 @@ func (s *fakeScreen) noise(seed uint64) {
 // The largest screen, full of noise, is within what clients accept in every format, and
 // the answer says how to get from the picture to the screen.
 func TestLargestScreenFitsClients(t *testing.T) {
-	if testing.Short() {
-		t.Skip("33 million pixels")
-	}
 	table, screens := newTable(t)
 	s := start(t, table, func(r *api.StartRequest) { r.ScreenSize = "7680x4320" })
 	observe(t, s, api.ObserveRequest{})

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -179,36 +178,4 @@ func FuzzUnpack(f *testing.F) {
 		unpack(bytes.NewReader(archive), filepath.Join(dir, "to"), Options{Overwrite: overwrite, Verify: true})
 		checkConfined(t, dir)
 	})
-}
-
-// Names with any bytes arrive as they are, and are shown in a form that can be read.
-func TestNames(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("SKIPPED: only Linux stores any bytes")
-	}
-	files := map[string]string{}
-	for i, name := range []string{
-		"with space", "-rf", "new\nline", `quo"te'`, strings.Repeat("n", 255), strings.Repeat("日", 85), "caf\u00e9", "cafe\u0301",
-		"🦊", "bad\xff\xfeutf8", "$HOME", "*", `a\b`, ".hidden", "...", "tab\t", "\x01\x7f", "CON", "a:b", "=1 path=x\n",
-	} {
-		files["d/"+name] = fmt.Sprint(i)
-		if len(name) < 200 {
-			files["d/folder "+name+"/x"] = fmt.Sprint(i)
-			files["d/link to "+name] = "-> " + name
-		}
-	}
-	dir := tree(t, tempDir(t), files)
-	for _, name := range []string{"bad\xffroot", "new\nline"} {
-		if err := os.Rename(filepath.Join(dir, "d"), filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-		to := tempDir(t)
-		r := send(t, filepath.Join(dir, name), to, Options{})
-		if r.Path != filepath.Join(to, name) || listing(t, r.Path) != listing(t, filepath.Join(dir, name)) {
-			t.Errorf("%q", r.Path)
-		}
-		if err := os.Rename(filepath.Join(dir, name), filepath.Join(dir, "d")); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -7,17 +7,11 @@ import (
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/internal/testscreen"
+	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
-// needAVX2 skips on a processor without it, where there is nothing to compare.
-func needAVX2(t testing.TB) {
-	if !useAVX2 {
-		t.Skip("this processor has no AVX2")
-	}
-}
-
 func TestConvertAVX2(t *testing.T) {
-	needAVX2(t)
+	xvfbtest.NeedThat(t, useAVX2, "a processor with AVX2")
 	const seed = 11
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -45,7 +39,7 @@ func TestConvertAVX2(t *testing.T) {
 }
 
 func TestHalveAVX2(t *testing.T) {
-	needAVX2(t)
+	xvfbtest.NeedThat(t, useAVX2, "a processor with AVX2")
 	const seed = 12
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -61,7 +55,7 @@ func TestHalveAVX2(t *testing.T) {
 }
 
 func TestTransformAVX2(t *testing.T) {
-	needAVX2(t)
+	xvfbtest.NeedThat(t, useAVX2, "a processor with AVX2")
 	const seed = 13
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -93,7 +87,7 @@ func randomSamples(rng *rand.Rand, n int) []int16 {
 }
 
 func TestFilesAreEqualWithoutAVX2(t *testing.T) {
-	needAVX2(t)
+	xvfbtest.NeedThat(t, useAVX2, "a processor with AVX2")
 	defer func() { useAVX2 = true }()
 	for _, s := range testscreen.All {
 		for _, chroma := range chromas {

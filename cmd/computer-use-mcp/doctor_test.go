@@ -89,23 +89,6 @@ func TestDoctorWithoutAnything(t *testing.T) {
 	}
 }
 
-// A port that somebody else has is named.
-func TestDoctorPortTaken(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("the local engine exists on Linux only")
-	}
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	_, port, _ := net.SplitHostPort(taken.Addr().String())
-	d, shown := doctorSays(t, "COMPUTER_USE_ENGINE=local", "COMPUTER_USE_PORT_BASE="+port)
-	if !strings.Contains(d.failures(), "ports") || !strings.Contains(shown, "Port "+port) {
-		t.Errorf("%s", shown)
-	}
-}
-
 // An engine that answers and has no image: one line.
 func TestDoctorWithoutAnImage(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "docker.sock")

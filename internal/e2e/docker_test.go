@@ -27,7 +27,7 @@ func newDockerComputer(t testing.TB, settings ...string) *dockerComputer {
 	t.Helper()
 	image := os.Getenv(dockerImage)
 	if image == "" {
-		t.Skip("needs Docker: run make e2e-docker")
+		t.Skip("SKIPPED: this test needs Docker: run make e2e-docker")
 	}
 	c := &dockerComputer{computer: &computer{t: t, base: freeports.Row(t, 17)}}
 	c.dial = func(address string) (net.Conn, error) { return net.DialTimeout("tcp", address, 10*time.Second) }

@@ -92,7 +92,7 @@ func TestDockerEngineStops(t *testing.T) {
 	c := newDockerComputer(t)
 	const script = "../../scripts/docker-engine"
 	if exec.Command(script, "running").Run() != nil {
-		t.Skip("the engine is not the tests' own")
+		t.Skip("SKIPPED: this test stops the Docker engine, and this one is not the tests' own")
 	}
 	a := c.agent()
 	s := a.start("engine")

@@ -210,9 +210,6 @@ func TestShellCancel(t *testing.T) {
 // within 31 s nothing of theirs is left, however it was started. The daemon and the
 // home stay.
 func TestNothingIsLeftOfAKilledServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes half a minute")
-	}
 	c := newComputer(t)
 	a := c.agent()
 	ids := []string{}
