@@ -296,6 +296,7 @@ func TestObservationText(t *testing.T) {
 		want   []string
 	}{
 		{func(o *api.Observation) {}, []string{"Screen 1280x800", "frame 7", "Pointer at 640, 400.", `Active window: "xterm"`, `"xterm" (XTerm) 480x320 at 0, 0, focused`}},
+		// S3-38, S3-53: no image, and how old the last one is.
 		{func(o *api.Observation) { o.Image = api.Image{State: api.ImageUnchanged, AgeMS: 12_300} }, []string{"No picture", "12s ago", "force"}},
 		{func(o *api.Observation) { o.Image = api.Image{State: api.ImageNone, AgeMS: 1234} }, []string{"No picture", "1.23s old"}},
 		{func(o *api.Observation) { o.Image.Width, o.Image.Height, o.Image.Scale = 640, 400, 0.5 }, []string{"scaled to 640x400", "divide", "0.5"}},

@@ -22,6 +22,8 @@ func wantText(t *testing.T, text string, want ...string) {
 	}
 }
 
+// What the model reads of its batch. S3-7, S3-54: where it stopped, what was done, what was
+// not, and how to go on.
 func TestActText(t *testing.T) {
 	region := &api.Region{X: 560, Y: 40, Width: 40, Height: 48}
 	for _, test := range []struct {
@@ -31,6 +33,7 @@ func TestActText(t *testing.T) {
 		stopped *api.Stopped
 		want    []string
 	}{
+		// S3-23, S3-49
 		{"settled", 1, []api.Step{{Kind: "click", Verdict: api.VerdictSettled, WaitedMS: 240, Region: region}}, nil, []string{
 			"The action ran; the screen settled 240ms after it (changed: 40x48 at 560, 40).\nScreen 1280x800", "!Action 1",
 		}},
@@ -40,16 +43,20 @@ func TestActText(t *testing.T) {
 		{"not watched", 2, []api.Step{
 			{Kind: "click", Verdict: api.VerdictSkipped}, {Index: 1, Kind: "type", Verdict: api.VerdictSkipped},
 		}, nil, []string{"2 actions ran.\nScreen", "!settled"}},
+		// S3-24, S3-50
 		{"no reaction", 1, []api.Step{{Kind: "move", Verdict: api.VerdictNoReaction, WaitedMS: 200}}, nil, []string{
-			"The action ran.", "Action 1 (move): no visible change within 200ms", "not failure", "judge by the picture",
+			"The action ran.", "Action 1 (move): no visible change within 200ms", "without a sign, hit nothing, or take longer", "not failure", "judge by the picture",
 		}},
+		// S3-30, S3-51: the moving part matters perhaps; if not, the exact call, or that it
+		// has been made already.
 		{"residual", 1, []api.Step{{Kind: "click", Verdict: api.VerdictResidual, WaitedMS: 1500, Region: region}}, nil, []string{
-			"Action 1 (click): the screen settled except 40x48 at 560, 40", "computer_wait",
+			"Action 1 (click): the screen settled except 40x48 at 560, 40", "If that part matters, call computer_wait",
 			`computer_configure with ignore_regions [{"x":1,"y":2,"width":3,"height":4},{"x":560,"y":40,"width":40,"height":48}]`,
 		}},
 		{"ignored", 1, []api.Step{{Kind: "click", Verdict: api.VerdictResidual, Region: region, Ignored: true}}, nil, []string{
 			"not watched for a while", "!computer_configure",
 		}},
+		// S3-29, S3-52
 		{"timeout", 1, []api.Step{{Kind: "click", Verdict: api.VerdictTimeout, WaitedMS: 8000, Region: region}}, nil, []string{
 			"still changing after 8s", "40x48 at 560, 40", "computer_wait",
 		}},

@@ -385,6 +385,37 @@ func TestTimeoutStops(t *testing.T) {
 }
 
 // S0-84: with settle_ms the picture is taken that long after the last action.
+// S3-15, S3-47: an answer names the parts that are left out by themselves, and there are
+// none where the user has switched that off.
+func TestAutoIgnoreIsAChoice(t *testing.T) {
+	for _, ttl := range []*int64{nil, ptr(int64(0))} {
+		synctest.Test(t, func(t *testing.T) {
+			table, screens := newTable(t)
+			s := start(t, table, func(r *api.StartRequest) { r.AutoIgnoreMS = ttl })
+			observe(t, s, api.ObserveRequest{})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() { // a corner that never rests
+				for c := uint32(1); sleep(ctx, 50*time.Millisecond) == nil; c++ {
+					screens.last().paint(image.Rect(0, 0, 64, 64), c)
+				}
+			}()
+			for range 2 {
+				act(t, s, `{"actions":[{"kind":"click","x":200,"y":200}]}`)
+			}
+			o, _ := observe(t, s, api.ObserveRequest{})
+			var want []api.Region
+			if ttl == nil {
+				want = []api.Region{{Width: 64, Height: 64}}
+			}
+			if !slices.Equal(o.Settle.AutoIgnored, want) {
+				t.Errorf("left out: %+v, want %+v", o.Settle.AutoIgnored, want)
+			}
+			table.End(s.ID())
+		})
+	}
+}
+
 func TestFixedSettle(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		reactAfter(screen, 500*time.Millisecond)
@@ -445,9 +476,13 @@ func TestImagesOfSteps(t *testing.T) {
 			t.Errorf("a patch on an image of a minute ago: %+v", i)
 		}
 		screen.onInput = nil
-		for _, style := range []string{"crop", "full"} { // S0-85
-			if result, images := act(t, s, `{`+batch+`,"image":"`+style+`"}`); len(images) != 0 || result.Image.State != api.ImageUnchanged {
-				t.Errorf("%s of nothing: %d images, %s", style, len(images), result.Image.State)
+		if result, images := act(t, s, `{`+batch+`,"image":"crop"}`); len(images) != 0 || result.Image.State != api.ImageUnchanged {
+			t.Errorf("crop of nothing: %d images, %s", len(images), result.Image.State)
+		}
+		// S0-85: the whole screen, once it was sent, is left out too.
+		for _, want := range []string{api.ImageSent, api.ImageUnchanged} {
+			if i := first(act(t, s, `{`+batch+`}`)).Image; i.State != want {
+				t.Errorf("the whole screen: %s, want %s", i.State, want)
 			}
 		}
 		// A large change, or a screen that the agent has not seen, is sent whole.
