@@ -8,6 +8,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/input/keysym"
 )
 
+// S0-80.
 func TestParseKey(t *testing.T) {
 	const ctrl, shift, alt, super = keysym.ControlL, keysym.ShiftL, keysym.AltL, keysym.SuperL
 	for _, c := range []struct {
@@ -95,6 +96,7 @@ func TestParseKeyRefuses(t *testing.T) {
 	}
 }
 
+// S0-81.
 func TestParseModifier(t *testing.T) {
 	for name, want := range map[string]uint32{
 		"ctrl": keysym.ControlL, "Control": keysym.ControlL, "alt": keysym.AltL, "option": keysym.AltL,

@@ -63,6 +63,7 @@ var states = map[string]struct {
 	"a key held":        {layout: "de", holding: []uint32{'a', 0xdf, 0x0101f600}},
 }
 
+// S0-79: any text arrives, whatever the keyboard's layout and state.
 func TestTypeTerminal(t *testing.T) {
 	for name, state := range states {
 		t.Run(name, func(t *testing.T) {

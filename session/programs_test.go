@@ -53,7 +53,7 @@ func TestProgramKeepsItsLastWords(t *testing.T) {
 	}
 }
 
-// focus starts a program, waits for its window and gives that the keyboard.
+// S0-83: focus starts a program, waits for its window and gives that the keyboard.
 func TestFocusStarts(t *testing.T) {
 	table, screens := newTable(t)
 	table.cfg.Programs.Home = t.TempDir()

@@ -166,6 +166,7 @@ func (w watched) waitActing(after time.Time) {
 	}
 }
 
+// S0-2: a person follows a screen and drives it.
 func TestAPersonTakesOverARealScreen(t *testing.T) {
 	w := watch(t)
 	p := w.person()
