@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -20,12 +21,13 @@ import (
 
 // Options describes the wished X server. The zero value is a 1280x800 screen.
 type Options struct {
+	Program       string              // "Xvfb" when empty, or "Xvnc"
 	Width, Height int                 // of the screen in pixels
 	Args          []string            // further arguments of Xvfb
 	User          *syscall.Credential // who it runs as; nil means as the test does
 }
 
-// Server is a running Xvfb that only the holder of its cookie can talk to.
+// Server is a running X server that only the holder of its cookie can talk to.
 type Server struct {
 	Display    string // ":23456"
 	Cookie     []byte // 16 bytes of MIT-MAGIC-COOKIE-1
@@ -37,13 +39,20 @@ type Server struct {
 	done chan struct{} // closed when the process was waited for
 }
 
-// Start runs an Xvfb and returns when it is ready. It is stopped when the test
+// Start runs the X server and returns when it is ready. It is stopped when the test
 // ends, and by the kernel when the test process dies.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
-	Need(t, "Xvfb")
+	if o.Program == "" {
+		o.Program = "Xvfb"
+	}
+	Need(t, o.Program)
 	if o.Width == 0 {
 		o.Width, o.Height = 1280, 800
+	}
+	screen := []string{"-screen", "0", fmt.Sprintf("%dx%dx24", o.Width, o.Height)}
+	if o.Program == "Xvnc" {
+		screen = []string{"-geometry", fmt.Sprintf("%dx%d", o.Width, o.Height), "-depth", "24"}
 	}
 	s := &Server{
 		Cookie:     make([]byte, 16),
@@ -71,10 +80,8 @@ func Start(t testing.TB, o Options) *Server {
 	// number that may have an abstract socket either is ours alone or fails.
 	s.Display = fmt.Sprintf(":%d", 1000+mathrand.N(50000))
 	var output bytes.Buffer
-	s.cmd = exec.Command("Xvfb", append([]string{
-		s.Display, "-displayfd", "3", "-screen", "0", fmt.Sprintf("%dx%dx24", o.Width, o.Height),
-		"-auth", s.Xauthority, "-nolisten", "tcp", "-noreset",
-	}, o.Args...)...)
+	s.cmd = exec.Command(o.Program, slices.Concat(
+		[]string{s.Display, "-displayfd", "3", "-auth", s.Xauthority, "-nolisten", "tcp", "-noreset"}, screen, o.Args)...)
 	s.cmd.Stdout, s.cmd.Stderr = &output, &output
 	s.cmd.ExtraFiles = []*os.File{readyWriter}
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: o.User}
@@ -83,14 +90,14 @@ func Start(t testing.TB, o Options) *Server {
 	err = <-started
 	readyWriter.Close()
 	if err != nil {
-		t.Fatalf("start Xvfb: %v", err)
+		t.Fatalf("start %s: %v", o.Program, err)
 	}
 	t.Cleanup(s.Kill)
 	s.PID = s.cmd.Process.Pid
 
 	if _, err := bufio.NewReader(ready).ReadString('\n'); err != nil {
 		s.Kill()
-		t.Fatalf("start Xvfb: it ended before it was ready:\n%s", output.Bytes())
+		t.Fatalf("start %s: it ended before it was ready:\n%s", o.Program, output.Bytes())
 	}
 	return s
 }

@@ -38,6 +38,8 @@ type Client struct {
 
 	// Mute makes the client echo no fences.
 	Mute bool
+	// AnyPadding lets an update's padding be anything, as x11vnc has it.
+	AnyPadding bool
 
 	rwc   io.ReadWriteCloser
 	r     *reader

@@ -26,7 +26,11 @@ func (c *Client) update(at int64) any {
 	}
 	c.requests = max(c.requests-1, 0)
 	c.mu.Unlock()
-	r.zero(1)
+	if c.AnyPadding {
+		r.bytes(1)
+	} else {
+		r.zero(1)
+	}
 	n := r.u16()
 	u := new(Update)
 	open := n == 0xffff // the end will be told by LastRect
