@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/internal/treetest"
 )
 
 // S0-126: the destination rule of cp -r, and S0-127: folders that are missing.
@@ -33,7 +34,7 @@ func TestDestination(t *testing.T) {
 		}
 		r := send(t, filepath.Join(dir, c.from), to, Options{})
 		want := filepath.Join(dir, filepath.FromSlash(c.want))
-		if r.Path != want || listing(t, want) != listing(t, filepath.Join(dir, c.from)) {
+		if r.Path != want || treetest.List(t, want) != treetest.List(t, filepath.Join(dir, c.from)) {
 			t.Errorf("%s to %s: %s, want %s", c.from, c.to, r.Path, want)
 		}
 	}
@@ -98,7 +99,7 @@ func TestOverwrite(t *testing.T) {
 		}
 		// The folders that hold all this differ in their modes.
 		for _, name := range []string{"file", "folder"} {
-			if got, want := listing(t, filepath.Join(to, name)), listing(t, filepath.Join(want, name)); got != want {
+			if got, want := treetest.List(t, filepath.Join(to, name)), treetest.List(t, filepath.Join(want, name)); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		}
@@ -215,7 +216,7 @@ func TestWindowsSkips(t *testing.T) {
 		t.Errorf("skipped %s, %d", got, r.SkippedTotal)
 	}
 	want := tree(t, filepath.Join(dir, "want"), map[string]string{"Makefile": "from/Makefile", "good": "from/good", "sub/Same/a": "from/sub/Same/a"})
-	if got, want := listing(t, filepath.Join(dir, "to")), listing(t, want); strings.ReplaceAll(got, "rw-rw-rw-", "rw-r--r--") != strings.ReplaceAll(want, "rw-rw-rw-", "rw-r--r--") {
+	if got, want := treetest.List(t, filepath.Join(dir, "to")), treetest.List(t, want); strings.ReplaceAll(got, "rw-rw-rw-", "rw-r--r--") != strings.ReplaceAll(want, "rw-rw-rw-", "rw-r--r--") {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if r.Files != 3 || r.Folders != 3 || r.Links != 0 {

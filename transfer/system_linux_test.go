@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/internal/treetest"
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
@@ -57,7 +58,7 @@ func TestNothingHalfWritten(t *testing.T) {
 		if err != nil || looks < 3 {
 			t.Fatalf("%d looks, %v", looks, err)
 		}
-		if got, want := listing(t, filepath.Join(dir, "to/f")), listing(t, filepath.Join(dir, "new/f")); got != want {
+		if got, want := treetest.List(t, filepath.Join(dir, "to/f")), treetest.List(t, filepath.Join(dir, "new/f")); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if entries, _ := os.ReadDir(filepath.Join(dir, "to")); len(entries) != 1 {
@@ -81,7 +82,7 @@ func TestInterruptions(t *testing.T) {
 		tree(t, filepath.Join(dir, v), map[string]string{
 			"src/a": v, "src/b/large": random(len(v), 2*bufferSize+len(v)), "src/b/c/d": v + v, "src/e": "-> " + v, "src/z": random(7, 50_000),
 		})
-		versions[v] = listing(t, filepath.Join(dir, v))
+		versions[v] = treetest.List(t, filepath.Join(dir, v))
 	}
 	archive := pack(t, filepath.Join(dir, "new/src"))
 	to := filepath.Join(dir, "to")
@@ -121,7 +122,7 @@ func TestInterruptions(t *testing.T) {
 		case "killed":
 			killUnpack(t, archive[:at], to, i%2 == 0)
 		}
-		after := listing(t, to)
+		after := treetest.List(t, to)
 		if strings.Contains(after, tempPrefix) {
 			left++
 			if how != "killed" {
@@ -143,7 +144,7 @@ func TestInterruptions(t *testing.T) {
 		if _, err := unpack(bytes.NewReader(archive), to, Options{Overwrite: true}); err != nil {
 			t.Fatal(err)
 		}
-		if got := listing(t, to); got != versions["new"] {
+		if got := treetest.List(t, to); got != versions["new"] {
 			t.Errorf("%s at %d, then copied again:\n%s\nwant\n%s", how, at, got, versions["new"])
 		}
 	}
@@ -206,12 +207,12 @@ func TestSweepSparesTheLiving(t *testing.T) {
 		t.Fatal(err)
 	}
 	send(t, filepath.Join(dir, "f"), filepath.Join(dir, "to"), Options{Overwrite: true})
-	got := listing(t, filepath.Join(dir, "to"))
+	got := treetest.List(t, filepath.Join(dir, "to"))
 	if strings.Contains(got, "DEAD") || !strings.Contains(got, living.name) || !strings.Contains(got, "young") {
 		t.Errorf("%s", got)
 	}
 	living.drop(root)
-	if got := listing(t, filepath.Join(dir, "to")); strings.Contains(got, living.name) {
+	if got := treetest.List(t, filepath.Join(dir, "to")); strings.Contains(got, living.name) {
 		t.Errorf("%s", got)
 	}
 }
@@ -447,7 +448,7 @@ func TestFullAndReadOnlyDisk(t *testing.T) {
 		if e.Code != api.CodeTooLarge || !strings.Contains(e.Message, filepath.Join(disk, "from/b")) || !strings.Contains(e.Message, "By then 1 file, 1 folder") {
 			t.Errorf("%s: %v", e.Code, e)
 		}
-		if got := listing(t, disk); strings.Count(got, "\n") != 2 || !strings.Contains(got, `"from/a"`) {
+		if got := treetest.List(t, disk); strings.Count(got, "\n") != 2 || !strings.Contains(got, `"from/a"`) {
 			t.Errorf("%s", got)
 		}
 	})
@@ -460,10 +461,7 @@ func TestFullAndReadOnlyDisk(t *testing.T) {
 // Names with any bytes arrive as they are, and are shown in a form that can be read.
 func TestNames(t *testing.T) {
 	files := map[string]string{}
-	for i, name := range []string{
-		"with space", "-rf", "new\nline", `quo"te'`, strings.Repeat("n", 255), strings.Repeat("日", 85), "caf\u00e9", "cafe\u0301",
-		"🦊", "bad\xff\xfeutf8", "$HOME", "*", `a\b`, ".hidden", "...", "tab\t", "\x01\x7f", "CON", "a:b", "=1 path=x\n",
-	} {
+	for i, name := range treetest.OddNames {
 		files["d/"+name] = fmt.Sprint(i)
 		if len(name) < 200 {
 			files["d/folder "+name+"/x"] = fmt.Sprint(i)
@@ -477,7 +475,7 @@ func TestNames(t *testing.T) {
 		}
 		to := tempDir(t)
 		r := send(t, filepath.Join(dir, name), to, Options{})
-		if r.Path != filepath.Join(to, name) || listing(t, r.Path) != listing(t, filepath.Join(dir, name)) {
+		if r.Path != filepath.Join(to, name) || treetest.List(t, r.Path) != treetest.List(t, filepath.Join(dir, name)) {
 			t.Errorf("%q", r.Path)
 		}
 		if err := os.Rename(filepath.Join(dir, name), filepath.Join(dir, "d")); err != nil {

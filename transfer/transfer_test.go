@@ -3,19 +3,16 @@ package transfer
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/internal/treetest"
 )
 
 func ignore(Progress) {}
@@ -92,13 +89,13 @@ func send(t testing.TB, from, to string, o Options) api.TransferResult {
 // refused copies what must be refused with a code.
 func refused(t testing.TB, code api.Code, from, to string, o Options) *api.Error {
 	t.Helper()
-	before := listing(t, filepath.Dir(to))
+	before := treetest.List(t, filepath.Dir(to))
 	_, err := unpack(bytes.NewReader(pack(t, from)), to, o)
 	e := api.AsError(err)
 	if err == nil || e.Code != code || e.Fix == "" {
 		t.Fatalf("%s to %s: %v (%s), want code %s", from, to, err, e.Code, code)
 	}
-	if after := listing(t, filepath.Dir(to)); after != before {
+	if after := treetest.List(t, filepath.Dir(to)); after != before {
 		t.Errorf("a refusal changed\n%s\nto\n%s", before, after)
 	}
 	return e
@@ -132,45 +129,6 @@ func tree(t testing.TB, dir string, files map[string]string) string {
 	return dir
 }
 
-// listing describes everything below a folder, a line each. Where there is none it is
-// empty.
-func listing(t testing.TB, dir string) string {
-	t.Helper()
-	var lines []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			if path == dir {
-				return fs.SkipAll
-			}
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(dir, path)
-		line := fmt.Sprintf("%q %v", filepath.ToSlash(rel), info.Mode())
-		switch {
-		case info.Mode().IsRegular():
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			line += fmt.Sprintf(" %d %x", len(data), sha256.Sum256(data))
-		case info.Mode()&fs.ModeSymlink != 0:
-			to, _ := os.Readlink(path)
-			line += fmt.Sprintf(" -> %q", to)
-		}
-		lines = append(lines, line)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "\n")
-}
-
 // random returns bytes that do not compress and that only this seed gives.
 func random(seed, n int) string {
 	b := make([]byte, n)
@@ -202,7 +160,7 @@ func TestCopyFolder(t *testing.T) {
 	}
 	to := filepath.Join(tempDir(t), "copy")
 	r := send(t, from, to, Options{})
-	if got, want := listing(t, to), listing(t, from); got != want {
+	if got, want := treetest.List(t, to), treetest.List(t, from); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	bytes := int64(4 + 10 + 1000 + 3*bufferSize + 17 + bufferSize + 1 + 29 + 3)

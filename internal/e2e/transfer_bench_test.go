@@ -12,16 +12,23 @@ import (
 	"time"
 )
 
-// benchData is what copies are measured with. COMPUTER_USE_BENCH=full takes the sizes of
-// the issue, 4 GiB in one file and 50,000 files.
-func benchData(b *testing.B) (file, tree string, bytes int64, files int) {
+// copied is what copies are measured with.
+type copied struct {
+	name, path string
+	amount     float64
+	unit       string
+}
+
+// copiedData makes one large file and a folder of many small ones. COMPUTER_USE_BENCH=full
+// takes the sizes of the issue, 4 GiB and 50,000 files.
+func copiedData(b *testing.B) []copied {
 	b.Helper()
-	bytes, files = 64<<20, 1000
+	bytes, files := 64<<20, 1000
 	if os.Getenv("COMPUTER_USE_BENCH") == "full" {
 		bytes, files = 4<<30, 50_000
 	}
 	dir := b.TempDir()
-	file, tree = filepath.Join(dir, "file"), filepath.Join(dir, "tree")
+	file, tree := filepath.Join(dir, "file"), filepath.Join(dir, "tree")
 	f, err := os.Create(file)
 	if err != nil {
 		b.Fatal(err)
@@ -46,58 +53,67 @@ func benchData(b *testing.B) (file, tree string, bytes int64, files int) {
 			b.Fatal(err)
 		}
 	}
-	return file, tree, bytes, files
+	return []copied{
+		{"file", file, float64(bytes) / 1e6, "MB"},
+		{"tree", tree, float64(files), "files"},
+	}
+}
+
+// way is one way to copy.
+type way struct {
+	name string
+	copy func()
+}
+
+// measure copies in all ways, turn by turn, and reports the rate of each. clean removes
+// what a turn has made.
+func (c copied) measure(b *testing.B, ways []way, clean func()) {
+	b.Run(c.name, func(b *testing.B) {
+		took := make([][]time.Duration, len(ways))
+		for range max(b.N, 1) {
+			for i, way := range ways {
+				start := time.Now()
+				way.copy()
+				took[i] = append(took[i], time.Since(start))
+			}
+			clean()
+		}
+		for i, way := range ways {
+			b.ReportMetric(c.amount/median(took[i]).Seconds(), c.unit+"/s-"+way.name)
+		}
+	})
+}
+
+func removeAll(b *testing.B, paths ...string) {
+	b.Helper()
+	for _, path := range paths {
+		if err := os.RemoveAll(path); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // Issue 8, item 4 and Done when 2: copies of a large file and of many small ones, both
 // ways, beside cp -r and a pair of tars of the same data, turn by turn. The server, the
 // daemon and the process that works on the files may take 64 MB each.
 func BenchmarkFileTransfer(b *testing.B) {
-	file, tree, bytes, files := benchData(b)
+	all := copiedData(b)
 	c := newComputer(b)
 	a := c.agent()
 	s := a.start("Benchmark")
 	memory := watchMemory(c.info().Daemon.PID)
 	out := b.TempDir()
-	for _, data := range []struct {
-		name, path string
-		amount     float64
-		unit       string
-	}{
-		{"file", file, float64(bytes) / 1e6, "MB"},
-		{"tree", tree, float64(files), "files"},
-	} {
+	for _, data := range all {
 		name := filepath.Base(data.path)
-		copies := []struct {
-			name string
-			copy func()
-			made string
-		}{
-			{"to", func() { s.measured(b, "to_computer", data.path, "~/") }, filepath.Join(c.home, name)},
-			{"from", func() { s.measured(b, "from_computer", out, "~/"+name) }, filepath.Join(out, name)},
-			{"cp", func() { shellCommand(b, `cp -r "$1" "$2"`, data.path, filepath.Join(out, "cp")) }, filepath.Join(out, "cp")},
+		cp, tar := filepath.Join(out, "cp"), filepath.Join(out, "tar")
+		data.measure(b, []way{
+			{"to", func() { s.measured(b, "to_computer", data.path, "~/") }},
+			{"from", func() { s.measured(b, "from_computer", out, "~/"+name) }},
+			{"cp", func() { shellCommand(b, `cp -r "$1" "$2"`, data.path, cp) }},
 			{"tar", func() {
-				shellCommand(b, `mkdir "$2"; tar -C "$(dirname "$1")" -cf - "$(basename "$1")" | tar -C "$2" -xf -`, data.path, filepath.Join(out, "tar"))
-			}, filepath.Join(out, "tar")},
-		}
-		b.Run(data.name, func(b *testing.B) {
-			took := map[string][]time.Duration{}
-			for range max(b.N, 1) {
-				for _, way := range copies {
-					start := time.Now()
-					way.copy()
-					took[way.name] = append(took[way.name], time.Since(start))
-				}
-				for _, way := range copies {
-					if err := os.RemoveAll(way.made); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-			for _, way := range copies {
-				b.ReportMetric(data.amount/median(took[way.name]).Seconds(), data.unit+"/s-"+way.name)
-			}
-		})
+				shellCommand(b, `mkdir "$2"; tar -C "$(dirname "$1")" -cf - "$(basename "$1")" | tar -C "$2" -xf -`, data.path, tar)
+			}},
+		}, func() { removeAll(b, filepath.Join(c.home, name), filepath.Join(out, name), cp, tar) })
 	}
 	server := peak(a.process.Pid)
 	daemon, child := memory()

@@ -2,18 +2,18 @@ package e2e
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/falleng0d/computer-use-mcp/internal/treetest"
 )
 
 // put and get copy between the host and the computer; both must succeed.
@@ -33,47 +33,6 @@ func transferArgs(direction, host, computer string, options []string) map[string
 		args[option] = true
 	}
 	return args
-}
-
-// treeOf describes everything below a folder, a line each, without owners and times.
-func treeOf(t testing.TB, dir string) string {
-	t.Helper()
-	var lines []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(dir, path)
-		line := fmt.Sprintf("%q %v", rel, info.Mode())
-		switch {
-		case info.Mode().IsRegular():
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			line += fmt.Sprintf(" %d %x", len(data), sha256.Sum256(data))
-		case info.Mode()&fs.ModeSymlink != 0:
-			to, _ := os.Readlink(path)
-			line += fmt.Sprintf(" -> %q", to)
-		}
-		lines = append(lines, line)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "\n")
-}
-
-// oddNames are names that some program somewhere gets wrong.
-var oddNames = []string{
-	"with space", "-rf", "new\nline", `quo"te'`, strings.Repeat("n", 255), "caf\u00e9", "cafe\u0301",
-	"日本語", "🦊", "bad\xff\xfeutf8", "$HOME", "`id`", "*", "a\\b", ".hidden", "...", "tab\t", "\x01\x7f",
 }
 
 // oddTree makes a folder with everything that a copy has to keep.
@@ -98,7 +57,7 @@ func oddTree(t testing.TB, dir string) string {
 	file("empty", 0, 0o644)
 	file("large", 3_000_001, 0o644)
 	file("a/b/c/deep", 1000, 0o644)
-	for _, name := range oddNames {
+	for _, name := range treetest.OddNames {
 		file(filepath.Join("names", name), 5, 0o644)
 	}
 	for name, to := range map[string]string{"relative": "a/b", "absolute": "/etc/hostname", "dangling": "no/where", "loop": "loop", "out": "../../.."} {
@@ -128,11 +87,11 @@ func TestFileTransfer(t *testing.T) {
 
 	// To a new name below folders that are missing, and as the programs' user.
 	got := s.put(host, "~/deep/er/copy", "verify")
-	if got.fields["path"] != "/home/computer/deep/er/copy" || got.fields["files"] != float64(6+len(oddNames)) || got.fields["verified"] != true {
+	if got.fields["path"] != "/home/computer/deep/er/copy" || got.fields["files"] != float64(6+len(treetest.OddNames)) || got.fields["verified"] != true {
 		t.Errorf("%s\n%v", got.text, got.fields)
 	}
-	want := treeOf(t, host)
-	if tree := treeOf(t, filepath.Join(c.home, "deep/er/copy")); tree != want {
+	want := treetest.List(t, host)
+	if tree := treetest.List(t, filepath.Join(c.home, "deep/er/copy")); tree != want {
 		t.Errorf("got\n%s\nwant\n%s", tree, want)
 	}
 	if out := s.stdout("stat -c '%U %a' deep deep/er/copy/run.sh deep/er/copy/secret"); out != "computer 755\ncomputer 755\ncomputer 600\n" {
@@ -145,7 +104,7 @@ func TestFileTransfer(t *testing.T) {
 	if got.fields["path"] != filepath.Join(back, "copy") || !strings.Contains(got.text, "Skipped, not copied: 1.\n- copy/pipe: it is a pipe") {
 		t.Errorf("%s\n%v", got.text, got.fields)
 	}
-	if tree := treeOf(t, filepath.Join(back, "copy")); tree != want {
+	if tree := treetest.List(t, filepath.Join(back, "copy")); tree != want {
 		t.Errorf("got\n%s\nwant\n%s", tree, want)
 	}
 	if info, err := os.Stat(filepath.Join(back, "copy/sparse")); err != nil || info.Sys().(*syscall.Stat_t).Blocks > 2000 {
@@ -171,7 +130,7 @@ func TestFileTransferRefusals(t *testing.T) {
 	file := write("file", "host")
 	s.shell("mkdir -p mine/folder; echo -n computer > mine/file; mkfifo mine/pipe; ln -s nowhere mine/dangling; touch mine/secret; chmod 0 mine/secret; mkdir locked; chmod 555 locked")
 	s.on("set_cwd", map[string]any{"path": "mine"})
-	before := treeOf(t, c.home)
+	before := treetest.List(t, c.home)
 	for _, r := range []struct {
 		code, direction, host, computer, says string
 		options                               []string
@@ -198,10 +157,10 @@ func TestFileTransferRefusals(t *testing.T) {
 			t.Errorf("%s %s: %q does not say %q", r.direction, r.computer, e.Message, r.says)
 		}
 	}
-	if after := treeOf(t, c.home); after != before {
+	if after := treetest.List(t, c.home); after != before {
 		t.Errorf("refusals changed\n%s\nto\n%s", before, after)
 	}
-	if after := treeOf(t, host); strings.Count(after, "\n") != 3 {
+	if after := treetest.List(t, host); strings.Count(after, "\n") != 3 {
 		t.Errorf("refusals made\n%s", after)
 	}
 
