@@ -65,8 +65,11 @@ func holds(pid int, file string, user *supervise.Credential) (found bool) {
 	look := func() error {
 		entries, err := os.ReadDir(dir)
 		for _, e := range entries {
-			target, _ := os.Readlink(filepath.Join(dir, e.Name()))
+			target, hidden := os.Readlink(filepath.Join(dir, e.Name()))
 			found = found || target == file
+			if errors.Is(hidden, fs.ErrPermission) { // root may list them, and not look at them
+				err = hidden
+			}
 		}
 		return err
 	}

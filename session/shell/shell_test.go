@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,6 +46,21 @@ func TestWithoutPtrace(t *testing.T) {
 	}
 	if n := s.scope.Count(); n == 0 {
 		t.Error("the program in the background is not found")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		if conn, err := l.Accept(); err == nil {
+			fmt.Fprintln(conn, s.HasPeer(conn.RemoteAddr().String()))
+			conn.Close()
+		}
+	}()
+	line := "exec 3<>/dev/tcp/127.0.0.1/" + portOf(l) + "; cat <&3"
+	if r, err := s.Run(t.Context(), Command{Line: line, Dir: "/", User: screen}, long); err != nil || r.Stdout != "true\n" {
+		t.Errorf("a connection of the session is its own: %q, %v", r.Stdout, err)
 	}
 	s.End()
 	if n := s.scope.Count(); n != 0 {
