@@ -95,37 +95,47 @@ func (d *Desktop) launch(ctx context.Context, app apps.App, name, file string, b
 			WithFix("Wait for its window with computer_wait, then go on.")
 	}
 	if err == nil && file != "" {
-		err = awaitTitle(ctx, d.Screen, filepath.Base(file))
+		err = awaitTitle(ctx, d.Screen, before, filepath.Base(file))
 	}
 	return err
 }
 
-// awaitTitle waits until the title of the window with the keyboard names a file. Some
-// programs never do that, so it gives up after titleTime, which is no failure.
-func awaitTitle(ctx context.Context, screen Screen, file string) error {
+// awaitTitle waits until the title of the window with the keyboard names a file. A new
+// window that does is given the keyboard, which another one of the program may have taken
+// back. Some programs never name it, so it gives up after titleTime, which is no failure.
+func awaitTitle(ctx context.Context, screen Screen, before []x11.Window, file string) error {
 	limited, cancel := context.WithTimeout(ctx, titleTime)
 	defer cancel()
 	for limited.Err() == nil {
 		stamp := screen.Frame().Stamp()
 		windows, err := screen.Windows(limited)
-		named := func(w x11.Window) bool { return w.Focused && strings.Contains(w.Title, file) }
-		if slices.ContainsFunc(windows, named) {
-			return nil
-		}
 		if err != nil && limited.Err() == nil {
 			return err
+		}
+		for _, w := range windows {
+			switch {
+			case !strings.Contains(w.Title, file):
+			case w.Focused:
+				return nil
+			case isNew(w, before):
+				if ok, err := activate(limited, screen, w); ok || err != nil && limited.Err() == nil {
+					return err
+				}
+			}
 		}
 		_ = changeOr(limited, screen.Frame(), stamp, poll) // the loop's condition sees its error too
 	}
 	return ctx.Err()
 }
 
+// isNew reports whether a window that people see was not there before.
+func isNew(w x11.Window, before []x11.Window) bool {
+	return !w.Hidden && !slices.ContainsFunc(before, func(old x11.Window) bool { return old.ID == w.ID })
+}
+
 // focusNew gives the keyboard to the first window that was not there before a program
 // was started.
 func focusNew(ctx context.Context, screen Screen, before []x11.Window, application string, run *program) error {
-	isNew := func(w x11.Window) bool {
-		return !w.Hidden && !slices.ContainsFunc(before, func(old x11.Window) bool { return old.ID == w.ID })
-	}
 	var late <-chan time.Time
 	failed := uint32(0) // id of a window that did not take the keyboard
 	for {
@@ -134,7 +144,7 @@ func focusNew(ctx context.Context, screen Screen, before []x11.Window, applicati
 		if err != nil {
 			return err
 		}
-		if i := slices.IndexFunc(windows, isNew); i >= 0 {
+		if i := slices.IndexFunc(windows, func(w x11.Window) bool { return isNew(w, before) }); i >= 0 {
 			w := windows[i]
 			ok, err := activate(ctx, screen, w)
 			if err != nil && w.ID != failed {

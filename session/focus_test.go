@@ -86,11 +86,13 @@ func TestFocusGoesToADialogThatTookTheKeyboard(t *testing.T) {
 // Issue 9, item 2: an office suite shows an empty window before the document.
 func TestOpeningWaitsForTheTitle(t *testing.T) {
 	for name, c := range map[string]struct {
-		title string
-		takes time.Duration
+		then      x11.Window // what the new window becomes after a second
+		takes     time.Duration
+		activated bool
 	}{
-		"named":       {"talk.odp — Impress", time.Second},
-		"never named": {"Impress", titleTime},
+		"named":       {x11.Window{ID: 7, Title: "talk.odp — Impress", Focused: true}, time.Second, false},
+		"behind":      {x11.Window{ID: 7, Title: "talk.odp — Impress"}, time.Second, true},
+		"never named": {x11.Window{ID: 7, Title: "Impress", Focused: true}, titleTime, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -101,16 +103,17 @@ func TestOpeningWaitsForTheTitle(t *testing.T) {
 				}
 				screen := opened.(*fakeScreen)
 				// Another window names the file already.
-				screen.windows = []x11.Window{{ID: 7, Title: "Office", Focused: true}, {ID: 6, Title: "talk.odp — Files"}}
+				before := []x11.Window{{ID: 6, Title: "talk.odp — Files"}}
+				screen.windows = append([]x11.Window{{ID: 7, Title: "Office", Focused: true}}, before...)
 				time.AfterFunc(time.Second, func() {
 					screen.mu.Lock()
 					defer screen.mu.Unlock()
-					screen.windows = []x11.Window{{ID: 7, Title: c.title, Focused: true}}
+					screen.windows = append([]x11.Window{c.then}, before...)
 				})
 				start := time.Now()
-				err = awaitTitle(t.Context(), screen, "talk.odp")
-				if took := time.Since(start); err != nil || took < c.takes || took > c.takes+2*poll {
-					t.Errorf("%v after %v", err, took)
+				err = awaitTitle(t.Context(), screen, before, "talk.odp")
+				if took := time.Since(start); err != nil || took < c.takes || took > c.takes+2*poll || slices.Contains(screen.events, "activate 7") != c.activated {
+					t.Errorf("%v after %v: %v", err, took, screen.events)
 				}
 			})
 		})
