@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/textproto"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,6 +46,28 @@ type fakeComputer struct {
 	ensures  int
 	starts   []api.StartRequest
 	released []string
+}
+
+// hang has observations last as long as their calls. began is closed when the first one
+// has begun; there may be one only.
+func (f *fakeComputer) hang() (began chan struct{}) {
+	began = make(chan struct{})
+	f.onObserve = func(ctx context.Context, _ api.ObserveRequest) (api.Observation, []client.Image, error) {
+		close(began)
+		<-ctx.Done()
+		return api.Observation{}, nil, ctx.Err()
+	}
+	return began
+}
+
+// owners returns who started the sessions, in order, and whose were ended.
+func (f *fakeComputer) owners() (started, released []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.starts {
+		started = append(started, r.Owner)
+	}
+	return started, slices.Clone(f.released)
 }
 
 func newFakeComputer(t testing.TB) *fakeComputer {

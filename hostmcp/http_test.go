@@ -93,21 +93,14 @@ func TestEveryEraOverHTTP(t *testing.T) {
 // else's; who cannot say goodbye keeps them while the server runs.
 func TestGoodbyeOverHTTP(t *testing.T) {
 	f := newFakeComputer(t)
-	began := make(chan struct{})
-	f.onObserve = func(ctx context.Context, _ api.ObserveRequest) (api.Observation, []client.Image, error) {
-		close(began)
-		<-ctx.Done()
-		return api.Observation{}, nil, ctx.Err()
-	}
+	began := f.hang()
 	w := serveHTTP(t, newServer(f, nil))
 	leaves, stays, modern := w.client("2025-11-25"), w.client("2025-11-25"), w.client("2026-07-28")
 	id := open(t, leaves)
 	open(t, stays)
 	open(t, modern)
 	open(t, w.client("2026-07-28"))
-	f.mu.Lock()
-	owners := []string{f.starts[0].Owner, f.starts[1].Owner, f.starts[2].Owner, f.starts[3].Owner}
-	f.mu.Unlock()
+	owners, _ := f.owners()
 	if owners[0] == owners[1] || owners[1] == owners[2] || owners[2] != owners[3] {
 		t.Errorf("owners %v: each client with a connection is one, those without are one together", owners)
 	}
@@ -121,22 +114,20 @@ func TestGoodbyeOverHTTP(t *testing.T) {
 	modern.Close()
 	<-observed
 	w.eventually("the end of its sessions", func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return len(f.released) > 0
+		_, released := f.owners()
+		return len(released) > 0
 	})
 	w.stop()
 	if err := <-w.ended; err != nil {
 		t.Error(err)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.released[0] != owners[0] {
-		t.Errorf("released %v first, not %s", f.released, owners[0])
+	_, released := f.owners()
+	if released[0] != owners[0] {
+		t.Errorf("released %v first, not %s", released, owners[0])
 	}
-	slices.Sort(f.released)
-	if want := slices.Sorted(slices.Values(owners[:3])); !slices.Equal(f.released, want) {
-		t.Errorf("released %v in the end, want %v", f.released, want)
+	slices.Sort(released)
+	if want := slices.Sorted(slices.Values(owners[:3])); !slices.Equal(released, want) {
+		t.Errorf("released %v in the end, want %v", released, want)
 	}
 }
 
@@ -155,9 +146,8 @@ func TestSilentHTTPClient(t *testing.T) {
 	w := serveHTTP(t, newServer(f, map[string]string{"COMPUTER_USE_IDLE_TIMEOUT": "1"}))
 	open(t, w.client("2025-11-25"))
 	w.eventually("the end of its sessions", func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return slices.Equal(f.released, []string{f.starts[0].Owner})
+		started, released := f.owners()
+		return slices.Equal(released, started)
 	})
 }
 
@@ -211,19 +201,20 @@ func TestLostHTTPClient(t *testing.T) {
 	lost()
 
 	w.listen(leaves.ID())()
-	released := func() []string {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return slices.Clone(f.released)
+	ended := func(n int) func() bool {
+		return func() bool {
+			_, released := f.owners()
+			return len(released) >= n
+		}
 	}
-	w.eventually("the end of the sessions of the client that was lost", func() bool { return len(released()) > 0 })
+	w.eventually("the end of the sessions of the client that was lost", ended(1))
 	close(free)
 	if err := <-observed; err != nil {
 		t.Errorf("a call in progress: %v", err)
 	}
-	w.eventually("the end of the client that was lost during its call", func() bool { return len(released()) > 1 })
-	if got := released(); got[0] != f.starts[0].Owner || got[1] != f.starts[2].Owner || len(got) > 2 {
-		t.Errorf("released %v of %v", got, f.starts)
+	w.eventually("the end of the client that was lost during its call", ended(2))
+	if started, released := f.owners(); !slices.Equal(released, []string{started[0], started[2]}) {
+		t.Errorf("released %v of %v", released, started)
 	}
 	for _, c := range []*mcp.ClientSession{returns, never} {
 		if err := c.Ping(t.Context(), nil); err != nil {
@@ -237,12 +228,7 @@ func TestStopOverHTTP(t *testing.T) {
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
 			f := newFakeComputer(t)
-			began := make(chan struct{})
-			f.onObserve = func(ctx context.Context, _ api.ObserveRequest) (api.Observation, []client.Image, error) {
-				close(began)
-				<-ctx.Done()
-				return api.Observation{}, nil, ctx.Err()
-			}
+			began := f.hang()
 			w := serveHTTP(t, newServer(f, nil))
 			c := w.client(version)
 			id := open(t, c)
@@ -258,10 +244,8 @@ func TestStopOverHTTP(t *testing.T) {
 				t.Errorf("%v after %v", err, time.Since(begin))
 			}
 			<-ended
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			if len(f.released) != 1 {
-				t.Errorf("released %v", f.released)
+			if started, released := f.owners(); !slices.Equal(released, started) {
+				t.Errorf("released %v of %v", released, started)
 			}
 		})
 	}

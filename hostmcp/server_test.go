@@ -250,7 +250,7 @@ func TestSettingsReachTheSession(t *testing.T) {
 	}
 }
 
-// Calls of one session run one after another in the order in which they were sent;
+// S3-36: calls of one session run one after another in the order in which they were sent;
 // calls of another session do not wait for them.
 func TestArrivalOrder(t *testing.T) {
 	f := newFakeComputer(t)
@@ -457,17 +457,12 @@ func TestMalformedLines(t *testing.T) {
 	}
 }
 
-// The end of stdin, and a signal, end this server's sessions and the calls in progress.
+// S0-146: the end of stdin, and a signal, end this server's sessions and the calls in progress.
 func TestExitEndsSessions(t *testing.T) {
 	for _, how := range []string{"eof", "signal"} {
 		t.Run(how, func(t *testing.T) {
 			f := newFakeComputer(t)
-			began := make(chan struct{})
-			f.onObserve = func(ctx context.Context, _ api.ObserveRequest) (api.Observation, []client.Image, error) {
-				close(began)
-				<-ctx.Done()
-				return api.Observation{}, nil, ctx.Err()
-			}
+			began := f.hang()
 			s := newServer(f, nil)
 			p := newPipe(t, s)
 			p.initialize("2025-11-25")
