@@ -135,7 +135,7 @@ func TestReadmeNamesEveryCommand(t *testing.T) {
 	}
 }
 
-// A container is the user's to stop.
+// S0-13: a container is the user's to stop.
 func TestStopOfAContainer(t *testing.T) {
 	out, err := program(t, []string{"COMPUTER_USE_ENGINE=docker", "COMPUTER_USE_NAME=mine"}, "stop").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "docker stop mine") {
@@ -151,7 +151,8 @@ func TestInfoJSON(t *testing.T) {
 	}
 }
 
-// Whatever is logged, every line on stdout is a message of the protocol.
+// S0-38: without arguments it is the server. Whatever is logged, every line on stdout is a
+// message of the protocol.
 func TestStdoutIsTheProtocol(t *testing.T) {
 	for _, level := range []string{"debug", "info", "warn", "error", "loud"} {
 		t.Run(level, func(t *testing.T) {

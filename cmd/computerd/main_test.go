@@ -242,6 +242,7 @@ func TestServerDies(t *testing.T) {
 	c.act(t, session, `[{"kind":"click","x":5,"y":5}]`) // what was held is forgotten
 }
 
+// S0-14, S0-63, S0-178: every start prints the link and the password, the same ones.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	first := boot(t, dir)

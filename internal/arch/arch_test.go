@@ -26,7 +26,7 @@ type rule struct {
 
 // rules is the import table of docs/ARCHITECTURE.md. Imports only point down.
 var rules = []rule{
-	{"api", "", "the wire belongs to neither end"},
+	{"api", "", "the wire belongs to neither end (S0-16)"},
 	{"api/client", "api", "the typed client of the wire"},
 	{"transfer", "api", "copies by the same rules at both ends; no wire, no screen"},
 	{"capture/frame", "", "a leaf: whoever handles pixels knows it and nothing below it"},

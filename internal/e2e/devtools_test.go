@@ -120,7 +120,7 @@ func TestDevTools(t *testing.T) {
 		t.Errorf("without a page: %s", out)
 	}
 
-	// S0-221: idle, both end; the next call finds the page as it was.
+	// S0-53, S0-221: idle, both end; the next call finds the page as it was.
 	one.eventually("the end of idle DevTools", func() bool { return one.servers() == "0" })
 	for _, s := range screens {
 		if out := s.tool(s.name, "evaluate_script", fmt.Sprintf(`{"pageId":%s,"function":"() => window.kept"}`, s.page)); !strings.Contains(out, "page "+s.own) {

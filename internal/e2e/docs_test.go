@@ -188,6 +188,20 @@ func TestLinksInTheDocs(t *testing.T) {
 	}
 }
 
+// What people were promised to be told, and where they look for it.
+func TestDocsSay(t *testing.T) {
+	for _, promise := range []struct{ number, page, words string }{
+		{"S0-33", "image/README.md", "installed with `sudo apt-get` are lost"},
+		{"S0-44", "docs/troubleshooting.md", "xattr -d com.apple.quarantine"},
+		{"S0-44", "docs/troubleshooting.md", "`docker login`"},
+		{"S0-99", "docs/tools.md", "`setsid nohup"},
+	} {
+		if !strings.Contains(readPage(t, promise.page), promise.words) {
+			t.Errorf("%s: %s does not say %q", promise.number, promise.page, promise.words)
+		}
+	}
+}
+
 // The README's picture is small enough to load with the page.
 func TestThePictureIsSmall(t *testing.T) {
 	info, err := os.Stat(filepath.Join(root, "docs/page.png"))

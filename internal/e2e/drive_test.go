@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The whole path: start, see, type, see the result, end.
+// S0-1, S0-71, S0-72: the whole path: start, see, type, see the result, end.
 func TestAgentSeesAndDrives(t *testing.T) {
 	c := newComputer(t)
 	s := c.agent().start("first steps")
@@ -36,7 +36,7 @@ func TestAgentSeesAndDrives(t *testing.T) {
 	}
 }
 
-// Two servers on one computer, two sessions each: every session has its own screen,
+// S0-11, S0-66: two servers on one computer, two sessions each: every session has its own screen,
 // and 200 interleaved calls have no effect on another's.
 func TestSessionsDoNotTouchEachOther(t *testing.T) {
 	c := newComputer(t)

@@ -27,8 +27,7 @@ func (s *session) fails(code, tool string, args map[string]any) *refusal {
 // S0-105 to S0-118: files through the built binaries, as the programs' user.
 func TestFiles(t *testing.T) {
 	c := newComputer(t)
-	a := c.agent()
-	s, other := a.start("Files"), a.start("Other files")
+	s, other := c.agent().start("Files"), c.agent().start("Other files")
 
 	got := s.on("write_file", map[string]any{"path": "notes/a.txt", "content": "one\ntwo\nÆØÅ\n"})
 	if got.fields["path"] != "/home/computer/notes/a.txt" || got.fields["created"] != true {
@@ -37,7 +36,7 @@ func TestFiles(t *testing.T) {
 	if out := s.stdout("stat -c '%U %a' notes notes/a.txt"); out != "computer 755\ncomputer 644\n" {
 		t.Errorf("%q", out)
 	}
-	// S0-106: all sessions see the same files.
+	// S0-11, S0-106: all sessions see the same files, whoever has started them.
 	if got := other.on("read_file", map[string]any{"path": "~/notes/a.txt", "offset": 2, "limit": 1}); got.fields["text"] != "two\n" || !strings.Contains(got.text, "these are 2 to 2") {
 		t.Errorf("%v", got.fields)
 	}

@@ -75,7 +75,7 @@ func TestFiftyObservesAtOnce(t *testing.T) {
 	s.observe()
 }
 
-// 16 screens, and a clear refusal of the 17th.
+// S0-69, S0-147: 16 screens, a clear refusal of the 17th, and a place when one ends.
 func TestSixteenScreens(t *testing.T) {
 	c := newComputer(t)
 	a := c.agent()

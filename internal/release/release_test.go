@@ -149,6 +149,15 @@ func checkBill(t *testing.T, path string) {
 	}
 }
 
+// S0-37: who gets a binary.
+func TestPlatforms(t *testing.T) {
+	for _, want := range []string{"windows/amd64", "darwin/arm64", "linux/amd64", "linux/arm64"} {
+		if !slices.ContainsFunc(platforms, func(p platform) bool { return p.os+"/"+p.arch == want }) {
+			t.Errorf("a release has no %s", want)
+		}
+	}
+}
+
 // Windows gets a zip, which is the same each time too.
 func TestZip(t *testing.T) {
 	var archives [2][]byte
