@@ -176,6 +176,8 @@ func TestDownStaysPressed(t *testing.T) {
 	})
 }
 
+// S1-42, S1-45, S1-49, S3-39: what a person takes is the agent's no more: its batch ends,
+// nothing stays pressed, and the next call says why.
 func TestTakeControl(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		lease := s.desktop.Control

@@ -35,6 +35,8 @@ func alive(table *Table, s *Session) bool {
 	return err == nil
 }
 
+// S0-142, S0-143: one heartbeat covers all sessions of a server process; they end 30 s
+// after the last one.
 func TestOwnerTimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T, table *Table, screens *fakeScreens) {
 		s := start(t, table, nil)
@@ -121,6 +123,7 @@ func TestIdleTimeout(t *testing.T) {
 	})
 }
 
+// S0-151
 func TestWatchedSessionDoesNotIdle(t *testing.T) {
 	inBubble(t, func(t *testing.T, table *Table, _ *fakeScreens) {
 		s := start(t, table, func(r *api.StartRequest) { r.IdleMS = 60_000 })
@@ -145,6 +148,7 @@ func TestWatchedSessionDoesNotIdle(t *testing.T) {
 	})
 }
 
+// S0-152
 func TestWatchedScreenOutlivesItsSession(t *testing.T) {
 	inBubble(t, func(t *testing.T, table *Table, screens *fakeScreens) {
 		s := start(t, table, nil)
@@ -195,6 +199,7 @@ func TestRelease(t *testing.T) {
 	})
 }
 
+// S0-150
 func TestEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, table *Table, screens *fakeScreens) {
 		s := start(t, table, nil)

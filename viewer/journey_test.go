@@ -49,13 +49,18 @@ func wantTyped(t *testing.T, seat *fakeSeat, want ...string) {
 }
 
 func TestFromTheLinkToTheScreen(t *testing.T) {
-	c := newRFBComputer(Session{ID: "a", Title: "First task", Screen: 3, StartedAt: time.Now(), Viewers: 2})
+	const start = "2026-11-30T13:37:00Z"
+	began, err := time.Parse(time.RFC3339, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newRFBComputer(Session{ID: "a", Title: "First task", Screen: 3, StartedAt: began, Viewers: 2})
 	paint(c.Frame(3), 0x2d6a4f)
 	s := serve(t, c)
 	b := startBrowser(t)
 	b.visit(s, "/#key="+testKey)
 
-	// The key leaves the address and stays with the browser.
+	// S0-172: the key leaves the address and stays with the browser.
 	b.Until("document.querySelector('#link').dataset.state === 'live'")
 	if hash := browsertest.Eval[string](b.Tab, "location.href"); strings.Contains(hash, testKey) {
 		t.Errorf("the key is still in the address %s", hash)
@@ -64,10 +69,11 @@ func TestFromTheLinkToTheScreen(t *testing.T) {
 		t.Errorf("the browser keeps %q", kept)
 	}
 
-	// The list follows the sessions.
+	// S0-161, S0-162: the list says what there is and follows the sessions.
 	b.Until("document.querySelectorAll('#list li').length === 1")
 	entry := b.Text("#list")
-	for _, want := range []string{"3", "First task", "2 viewers"} {
+	clock := browsertest.Eval[string](b.Tab, "new Date('"+start+"').toLocaleTimeString([], {hour: 'numeric', minute: '2-digit'})")
+	for _, want := range []string{"3", "First task", "2 viewers", clock} {
 		if !strings.Contains(entry, want) {
 			t.Errorf("the list says %q, without %q", entry, want)
 		}
@@ -80,7 +86,7 @@ func TestFromTheLinkToTheScreen(t *testing.T) {
 	c.change(func() { c.sessions = c.sessions[:1] })
 	b.Until("document.querySelectorAll('#list li').length === 1 && document.querySelectorAll('#grid li').length === 1")
 
-	// Into the screen; it begins locked and shows what there is.
+	// S0-163, S0-164: into the screen; it begins locked and shows what there is.
 	b.Click(".card")
 	b.entered()
 	b.wantPicture(c.Frame(3))
@@ -100,7 +106,7 @@ func TestFromTheLinkToTheScreen(t *testing.T) {
 		t.Errorf("after a click on the locked screen the page says %q", said)
 	}
 
-	// Unlocked, keys and clicks get there; nothing of what came before has.
+	// S0-165, S1-48: unlocked, keys and clicks get there; nothing of what came before has.
 	b.unlock()
 	b.Press("a", "KeyA", 0)
 	wantTyped(t, seat, "key 0x61 true", "key 0x61 false")
@@ -120,7 +126,7 @@ func TestFromTheLinkToTheScreen(t *testing.T) {
 	b.Press("b", "KeyB", 0)
 	b.Click("#stage canvas")
 
-	// The deep link works by itself.
+	// S0-173: the deep link works by itself.
 	b.Resize(1000, 700)
 	b.visit(s, "/?#screen=3")
 	b.entered()
@@ -162,12 +168,13 @@ func TestClipboard(t *testing.T) {
 	b.Permit("http://"+s.addr, "clipboard-write", "granted")
 	b.entered()
 
-	// Locked, nothing moves.
+	// S0-169: locked, nothing moves.
 	browsertest.Eval[any](b.Tab, fmt.Sprintf("navigator.clipboard.writeText(%q)", text))
 	b.Run("document.querySelector('#stage canvas').focus()")
 	b.Press("v", "KeyV", browsertest.Ctrl, "paste")
 	c.screen(3).SetClipboard("not yet")
 
+	// S0-167: unlocked, a paste there is one of what is on the clipboard here.
 	b.unlock()
 	seat := c.lastSeat()
 	b.Key("keyDown", "Control", "ControlLeft", browsertest.Ctrl)
@@ -188,14 +195,18 @@ func TestClipboard(t *testing.T) {
 	if got := browsertest.Eval[string](b.Tab, "navigator.clipboard.readText()"); got != text {
 		t.Errorf("the clipboard holds %q", got)
 	}
+	if len(seat.pasted) > 0 {
+		t.Error("the paste on the locked screen came through as well")
+	}
 
+	// S0-168: what is copied there comes here.
 	c.screen(3).SetClipboard("copied there: " + text)
 	b.Until("navigator.clipboard && document.querySelector('#notice').innerText.includes('Copied')")
 	if got := browsertest.Eval[string](b.Tab, "navigator.clipboard.readText()"); got != "copied there: "+text {
 		t.Errorf("the clipboard holds %q", got)
 	}
 
-	// Refused by the browser, the page says so and offers what a click may do.
+	// S0-170: refused by the browser, the page says so and offers what a click may do.
 	b.Permit("http://"+s.addr, "clipboard-write", "denied")
 	c.screen(3).SetClipboard("again")
 	b.Until("!document.querySelector('#notice-action').hidden")

@@ -48,6 +48,7 @@ func TestABuildWithoutThePageSaysHowToGetIt(t *testing.T) {
 	}
 }
 
+// S0-185
 func TestHosts(t *testing.T) {
 	s := serve(t, newFakeComputer())
 	_, port, _ := strings.Cut(s.addr, ":")
@@ -141,6 +142,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// S0-186
 func TestSocketsNeedOurOrigin(t *testing.T) {
 	s := serve(t, newFakeComputer(Session{ID: "a", Screen: 3}))
 	_, page := s.openPage(t)
@@ -154,6 +156,7 @@ func TestSocketsNeedOurOrigin(t *testing.T) {
 	}
 }
 
+// S0-184: who has not the key gets nothing.
 func TestKeys(t *testing.T) {
 	s := serve(t, newFakeComputer(Session{ID: "a", Title: "task", Screen: 3}))
 	conn, _ := s.openPage(t)

@@ -249,6 +249,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
+// S0-142: a heartbeat every 10 s, and goodbye at the end.
 func TestHeart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (
@@ -297,7 +298,7 @@ func TestHeart(t *testing.T) {
 	})
 }
 
-// A computer that does not answer does not hold up the end of the server process.
+// S0-146: a computer that does not answer does not hold up the end of the server process.
 func TestHeartEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes() // nobody accepts
