@@ -48,8 +48,8 @@ func (c *call) awaitAnswer(ctx context.Context, f *found) (*engine.Endpoint, err
 		case !now.isRunning():
 			return nil, c.ended(ctx)
 		}
-		if sleep(ctx, pollEvery) != nil {
-			return nil, unavailable("The container %s is running, but its daemon did not answer within %v: %v%s", c.cfg.Name, c.limits.answer, err, c.lastLines(context.WithoutCancel(ctx))).
+		if engine.Sleep(ctx, pollEvery) != nil {
+			return nil, engine.Unavailable("The container %s is running, but its daemon did not answer within %v: %v%s", c.cfg.Name, c.limits.answer, err, c.lastLines(context.WithoutCancel(ctx))).
 				WithFix("Ask the user to run `docker restart %s`, then call start_computer again. Where the engine is on another machine, COMPUTER_USE_PUBLISH=off is needed.", c.cfg.Name).WithRetry()
 		}
 	}
@@ -96,7 +96,7 @@ func (c *call) publishedPort(ctx context.Context, f *found) (int, error) {
 	}
 	port := published.hostPort(f.spec().apiPort())
 	if port == 0 {
-		return 0, unavailable("The container %s is running, but the port of its daemon is not published.", c.cfg.Name).
+		return 0, engine.Unavailable("The container %s is running, but the port of its daemon is not published.", c.cfg.Name).
 			WithFix("Set COMPUTER_USE_PUBLISH=off, which reaches it without. Or ask the user to run `docker rm --force %s`, then call start_computer again. Files in home stay.", c.cfg.Name)
 	}
 	return port, nil

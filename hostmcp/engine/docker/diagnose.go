@@ -46,7 +46,7 @@ func (c *call) diagnoseEngine(ctx context.Context) ([]engine.Check, error) {
 	}
 	info := answer.Info
 	if info.OSType != "" && info.OSType != "linux" {
-		return nil, unavailable("The Docker engine %s, chosen %s, runs %s containers.", c.address.host, c.address.rule, info.OSType).
+		return nil, engine.Unavailable("The Docker engine %s, chosen %s, runs %s containers.", c.address.host, c.address.rule, info.OSType).
 			WithFix("Switch Docker to Linux containers.")
 	}
 	seccomp := "no filter: this engine lets containers make any system call"

@@ -213,7 +213,7 @@ func (c *call) ensure(ctx context.Context) (*engine.Endpoint, error) {
 			if others.isOut(c.limits.others, found) {
 				err = c.giveUpOn(ctx, found)
 			} else {
-				err = sleep(ctx, 5*pollEvery)
+				err = engine.Sleep(ctx, 5*pollEvery)
 			}
 		}
 		if err != nil {
@@ -324,21 +324,6 @@ func (e *Engine) Log(ctx context.Context, w io.Writer, lines int, follow bool) e
 		tail = strconv.Itoa(lines)
 	}
 	return c.copyLog(ctx, e.cfg.Name, w, tail, follow)
-}
-
-func unavailable(format string, args ...any) *api.Error {
-	return api.Errorf(api.CodeEngineUnavailable, format, args...)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
 
 var _ engine.Engine = (*Engine)(nil)

@@ -20,6 +20,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
 )
 
 // An address says which Docker engine to use, and why.
@@ -70,7 +71,7 @@ func (r resolver) resolve() (address, error) {
 	}
 	a, err := r.context(name)
 	if err != nil {
-		return address{}, unavailable("The Docker context %q, which %s names, cannot be used: %v.", name, rule, err).
+		return address{}, engine.Unavailable("The Docker context %q, which %s names, cannot be used: %v.", name, rule, err).
 			WithFix("Choose one that `docker context ls` lists, with `docker context use`.")
 	}
 	a.rule = fmt.Sprintf("by the Docker context %q, which %s names", name, rule)
@@ -98,7 +99,7 @@ func (r resolver) currentContext() (string, error) {
 		err = json.Unmarshal(data, &config)
 	}
 	if err != nil {
-		return "", unavailable("Docker's configuration cannot be read: %s: %v.", r.configFile(), err).
+		return "", engine.Unavailable("Docker's configuration cannot be read: %s: %v.", r.configFile(), err).
 			WithFix("Correct the file; the docker command cannot read it either.")
 	}
 	return config.CurrentContext, nil
@@ -198,7 +199,7 @@ func (a address) connect() (*client.Client, error) {
 	if a.tls != nil {
 		config, err := a.tls.config()
 		if err != nil {
-			return nil, unavailable("The TLS files of the Docker engine %s, chosen %s, cannot be used: %v.", a.host, a.rule, err).WithFix("%s", a.fix)
+			return nil, engine.Unavailable("The TLS files of the Docker engine %s, chosen %s, cannot be used: %v.", a.host, a.rule, err).WithFix("%s", a.fix)
 		}
 		options = append(options, client.WithHTTPClient(&http.Client{
 			Transport: &http.Transport{TLSClientConfig: config}, CheckRedirect: client.CheckRedirect,
@@ -206,7 +207,7 @@ func (a address) connect() (*client.Client, error) {
 	}
 	docker, err := client.New(append(options, client.WithHost(a.host))...)
 	if err != nil {
-		return nil, unavailable("The Docker engine %s, chosen %s, cannot be used: %v.", a.host, a.rule, err).WithFix("%s", a.fix)
+		return nil, engine.Unavailable("The Docker engine %s, chosen %s, cannot be used: %v.", a.host, a.rule, err).WithFix("%s", a.fix)
 	}
 	return docker, nil
 }

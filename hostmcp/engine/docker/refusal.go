@@ -12,6 +12,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
 )
 
 // explain makes an [api.Error] of an engine's error. act says what was tried.
@@ -23,7 +24,7 @@ func (c *call) explain(ctx context.Context, act string, err error) *api.Error {
 		return c.noAnswer(err)
 	}
 	cause := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
-	return unavailable("The Docker engine could not %s: %s.", act, strings.TrimSuffix(cause, ".")).
+	return engine.Unavailable("The Docker engine could not %s: %s.", act, strings.TrimSuffix(cause, ".")).
 		WithFix("This is the answer of the engine %s, chosen %s. Check it with `docker info`.", c.address.host, c.address.rule)
 }
 
@@ -41,7 +42,7 @@ func (c *call) noAnswer(cause error) *api.Error {
 	if runtime.GOOS == "linux" {
 		fix += " COMPUTER_USE_ENGINE=local runs the computer without Docker."
 	}
-	return unavailable("Docker does not answer at %s, chosen %s: %s.", c.address.host, c.address.rule, strings.TrimSuffix(why, ".")).
+	return engine.Unavailable("Docker does not answer at %s, chosen %s: %s.", c.address.host, c.address.rule, strings.TrimSuffix(why, ".")).
 		WithFix("%s", fix).WithRetry()
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
 )
 
 // An offline computer is alone on a network of its own that leads nowhere: it is
@@ -69,7 +70,7 @@ func (c *call) ensureRelay(ctx context.Context, s spec, image string) error {
 				WithFix("Ask the user to run `docker rm --force %s`, then call start_computer again.", c.relayName())
 		}
 		if errors.Is(err, errOthers) {
-			if sleep(ctx, 5*pollEvery) != nil {
+			if engine.Sleep(ctx, 5*pollEvery) != nil {
 				return c.stuckRelay()
 			}
 		} else if err != nil {
@@ -80,7 +81,7 @@ func (c *call) ensureRelay(ctx context.Context, s spec, image string) error {
 
 // stuckRelay is the error for a relay that does not come up.
 func (c *call) stuckRelay() error {
-	return unavailable("The container %s, through which the offline computer is reached, was not ready within %v.", c.relayName(), c.limits.work).
+	return engine.Unavailable("The container %s, through which the offline computer is reached, was not ready within %v.", c.relayName(), c.limits.work).
 		WithFix("Ask the user to run `docker rm --force %s`, then call start_computer again.", c.relayName())
 }
 

@@ -124,7 +124,7 @@ func (t *tunnel) listen() []net.Listener {
 // none.
 func (t *tunnel) run(ctx context.Context, listeners []net.Listener) {
 	for listeners == nil {
-		if sleep(ctx, takeOverEvery) != nil {
+		if engine.Sleep(ctx, takeOverEvery) != nil {
 			return
 		}
 		listeners = t.listen()
@@ -144,7 +144,7 @@ func (t *tunnel) serve(ctx context.Context, l net.Listener, port int) {
 	for ctx.Err() == nil {
 		conn, err := l.Accept()
 		if err != nil {
-			_ = sleep(ctx, 5*pollEvery) // out of files, unless it is the end
+			_ = engine.Sleep(ctx, 5*pollEvery) // out of files, unless it is the end
 			continue
 		}
 		open.Go(func() { t.join(ctx, conn, port) })

@@ -83,7 +83,7 @@ func trySandbox(ctx context.Context, bwrap string) error {
 	if err == nil {
 		return nil
 	}
-	return unavailable("bubblewrap cannot make a sandbox here: %v: %s.", err, bytes.TrimSuffix(bytes.TrimSpace(out), []byte("."))).
+	return engine.Unavailable("bubblewrap cannot make a sandbox here: %v: %s.", err, bytes.TrimSuffix(bytes.TrimSpace(out), []byte("."))).
 		WithFix("Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0); " +
 			"COMPUTER_USE_LOCAL_SANDBOX=off runs without a sandbox, which is unsafe.")
 }

@@ -154,7 +154,7 @@ func (e *Engine) Ensure(ctx context.Context, progress func(string)) (*engine.End
 		return endpoint, nil
 	}
 	if err := e.state.create(); err != nil {
-		return nil, unavailable("The state folder of the local computer cannot be used: %v.", err).
+		return nil, engine.Unavailable("The state folder of the local computer cannot be used: %v.", err).
 			WithFix("Let XDG_STATE_HOME name a folder that this user can write; it is %s now.", filepath.Dir(filepath.Dir(string(e.state))))
 	}
 	endpoint, err := e.ensureInTime(ctx, progress)
@@ -201,7 +201,7 @@ func (e *Engine) ensure(ctx context.Context, progress func(string)) (*engine.End
 	for {
 		lock, err := e.state.tryLock()
 		if err != nil {
-			return nil, unavailable("The lock of the local computer cannot be taken: %v.", err).
+			return nil, engine.Unavailable("The lock of the local computer cannot be taken: %v.", err).
 				WithFix("When no computer runs, remove the folder %s; the next start makes it again.", e.state)
 		}
 		if lock != nil {
@@ -223,7 +223,7 @@ func (e *Engine) ensure(ctx context.Context, progress func(string)) (*engine.End
 			waiting = true
 			progress("Waiting for the local computer to answer.")
 		}
-		if err := sleep(ctx, pollEvery); err != nil {
+		if err := engine.Sleep(ctx, pollEvery); err != nil {
 			return nil, err
 		}
 	}
@@ -321,7 +321,7 @@ func (e *Engine) Stop(ctx context.Context) (bool, error) {
 		for _, pid := range e.state.holders() {
 			kill(pid)
 		}
-		if err := sleep(killing, pollEvery); err != nil {
+		if err := engine.Sleep(killing, pollEvery); err != nil {
 			return true, fmt.Errorf("stop the local computer: processes %v are still there: %v", e.state.holders(), err)
 		}
 	}
@@ -352,19 +352,4 @@ func (e *Engine) killOrphans() bool {
 		kill(pid)
 	}
 	return len(holders) > 0
-}
-
-func unavailable(format string, args ...any) *api.Error {
-	return api.Errorf(api.CodeEngineUnavailable, format, args...)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

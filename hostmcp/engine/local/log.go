@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
 )
 
 // followEvery is how often a log that is followed is looked at.
@@ -36,7 +37,7 @@ func (e *Engine) Log(ctx context.Context, w io.Writer, lines int, follow bool) e
 		if _, err := io.Copy(w, f); err != nil || !follow {
 			return err
 		}
-		if sleep(ctx, followEvery) != nil {
+		if engine.Sleep(ctx, followEvery) != nil {
 			return nil
 		}
 		if next, err := e.state.nextLog(f); err == nil && next != nil {

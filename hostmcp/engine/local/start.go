@@ -38,7 +38,7 @@ func (e *Engine) start(ctx context.Context, lock *os.File) (*engine.Endpoint, er
 		return nil, err
 	}
 	if err := e.prepare(); err != nil {
-		return nil, unavailable("The local computer cannot be prepared: %v.", err).
+		return nil, engine.Unavailable("The local computer cannot be prepared: %v.", err).
 			WithFix("Move away what is in the way. The computer's files are in %s, what runs it is in %s.", e.home, e.state)
 	}
 	cmd, err := e.command(computerd)
@@ -47,7 +47,7 @@ func (e *Engine) start(ctx context.Context, lock *os.File) (*engine.Endpoint, er
 	}
 	log, err := e.state.newLog()
 	if err != nil {
-		return nil, unavailable("The daemon's log cannot be written: %v.", err).
+		return nil, engine.Unavailable("The daemon's log cannot be written: %v.", err).
 			WithFix("Make %s writable for this user.", e.state.log())
 	}
 	defer log.Close()
@@ -57,7 +57,7 @@ func (e *Engine) start(ctx context.Context, lock *os.File) (*engine.Endpoint, er
 	// group when it ends is not meant for the computer.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return nil, unavailable("The local computer cannot be started: %v.", err).
+		return nil, engine.Unavailable("The local computer cannot be started: %v.", err).
 			WithFix("Call start_computer again in a few seconds; this machine may be short of memory or processes.").WithRetry()
 	}
 	ended := make(chan error, 1)
@@ -74,14 +74,14 @@ func (e *Engine) awaitAnswer(ctx context.Context, ended <-chan error) (*engine.E
 		}
 		select {
 		case exit := <-ended:
-			return nil, unavailable("The local computer stopped while it was starting (%v).%s", exit, e.state.lastLines()).
+			return nil, engine.Unavailable("The local computer stopped while it was starting (%v).%s", exit, e.state.lastLines()).
 				WithFix("The whole log is %s. When bubblewrap may not make namespaces here, allow unprivileged user namespaces; "+
 					"COMPUTER_USE_LOCAL_SANDBOX=off runs without a sandbox, which is unsafe.", e.state.log())
 		case <-ctx.Done():
 			return nil, err
 		default:
 		}
-		if sleep(ctx, pollEvery) != nil {
+		if engine.Sleep(ctx, pollEvery) != nil {
 			return nil, err
 		}
 	}
@@ -252,7 +252,7 @@ func (e *Engine) findComputerd() (string, error) {
 	if path, err := exec.LookPath("computerd"); err == nil {
 		return filepath.Abs(path)
 	}
-	return "", unavailable("The daemon's binary computerd is neither %s nor on PATH.", beside).
+	return "", engine.Unavailable("The daemon's binary computerd is neither %s nor on PATH.", beside).
 		WithFix("Put computerd beside computer-use-mcp; `make build` makes both.")
 }
 
@@ -276,7 +276,7 @@ func (e *Engine) checkPrograms() error {
 }
 
 func missingProgram(program, pkg string) error {
-	return unavailable("The program %s, which the local computer needs, is not installed.", program).
+	return engine.Unavailable("The program %s, which the local computer needs, is not installed.", program).
 		WithFix("Install the Debian package %s (apt-get install %s).", pkg, pkg)
 }
 

@@ -81,7 +81,7 @@ func (d stateDir) waitFree(ctx context.Context) error {
 		if lock != nil {
 			return lock.Close()
 		}
-		if err := sleep(ctx, pollEvery); err != nil {
+		if err := engine.Sleep(ctx, pollEvery); err != nil {
 			return err
 		}
 	}
