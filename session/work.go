@@ -177,6 +177,7 @@ func onFiles[R any](ctx context.Context, s *Session, act string, r interface{ Ch
 
 // Clipboard reads or replaces the clipboard text of the session's screen. It takes its
 // turn, so that what was copied before is there and what pastes next gets the text.
+// While a person has control it can only be read.
 func (s *Session) Clipboard(ctx context.Context, r api.ClipboardRequest) (result api.ClipboardResult, err error) {
 	if err := r.Check(); err != nil {
 		return result, err
@@ -187,6 +188,12 @@ func (s *Session) Clipboard(ctx context.Context, r api.ClipboardRequest) (result
 			return err
 		}
 		if r.Action == api.ClipboardSet {
+			// A person at work pastes what they have copied, not what the agent has.
+			_, done, err := d.Control.Act(ctx)
+			if err != nil {
+				return err
+			}
+			defer done()
 			result.Text = *r.Text
 			return clipboard.Set(*r.Text)
 		}

@@ -217,6 +217,14 @@ func TestAPersonTakesOverARealScreen(t *testing.T) {
 	if _, _, err := w.session.Act(t.Context(), batch(0), nil); code(err) != api.CodeHumanInControl {
 		t.Errorf("an act against a person: %v", err)
 	}
+	// S1-42, S1-43: nor does the agent change what the person pastes; looking is free.
+	text := "the agent's"
+	if _, err := w.session.Clipboard(t.Context(), api.ClipboardRequest{Action: api.ClipboardSet, Text: &text}); code(err) != api.CodeHumanInControl {
+		t.Errorf("the clipboard against a person: %v", err)
+	}
+	if r, err := w.session.Clipboard(t.Context(), api.ClipboardRequest{Action: api.ClipboardGet}); err != nil || r.Text == text {
+		t.Errorf("the clipboard holds %q, %v", r.Text, err)
+	}
 	o, _, err := w.session.Observe(t.Context(), api.ObserveRequest{})
 	if err != nil || !o.Human.InControl || !o.Human.ActedSinceLastCall {
 		t.Errorf("observed %+v, %v", o.Human, err)
