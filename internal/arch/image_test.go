@@ -1,0 +1,57 @@
+package arch
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// What was promised to be in the computer's image is put there by the Dockerfile, and
+// image-check looks whether it works, in each image that is built.
+func TestImageContents(t *testing.T) {
+	check, err := os.ReadFile("../../image/rootfs/usr/local/bin/image-check")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var built strings.Builder
+	for _, in := range dockerfile(t) {
+		built.WriteString(in.name + " " + in.rest + "\n")
+	}
+	for _, c := range []struct{ number, built, checked string }{
+		{"S0-17", "FROM debian:trixie", "debian"},
+		{"S0-18", " python3 ", "python"},
+		{"S0-19", `"uv==$UV_VERSION"`, "uv"},
+		{"S0-20", "NODE_VERSION=24.", "node"},
+		{"S0-21", " git ", "git"},
+		{"S0-22", " gh ", "gh"},
+		{"S0-23", " awscli ", "aws"},
+		{"S0-24", " ruby", "ruby"},
+		{"S0-25", " fish ", "fish"},
+		{"S0-25", "--shell /bin/bash computer", "shell"},
+		{"S0-26", " build-essential ", "gcc"},
+		{"S0-26", " build-essential ", "make"},
+		{"S0-27", " ripgrep ", "ripgrep"},
+		{"S0-28", " imagemagick ", "imagemagick"},
+		{"S0-29", " libreoffice-writer", "writer"},
+		{"S0-29", " libreoffice-calc ", "calc"},
+		{"S0-29", " libreoffice-impress ", "impress"},
+		{"S0-30", " xclip ", "clipboard"},
+		{"S0-30", " xsel ", "clipboard"},
+		{"S0-31", " fonts-noto-core ", `"font $language"`},
+		{"S0-31", " fonts-noto-cjk ", `"font $language"`},
+		{"S0-31", " fonts-noto-color-emoji", `"font $language"`},
+		{"S0-32", "computer ALL=(ALL) NOPASSWD:ALL", "sudo"},
+		{"S0-34", "/home/computer/.local/bin", "path"},
+		{"S0-34", "prefix=${HOME}/.local", "local-npm"},
+		{"S0-34", "break-system-packages = true", "local-pip"},
+		{"S0-35", " tzdata ", "locale"},
+		{"S0-35", "LANG=en_US.UTF-8", "locale"},
+	} {
+		if !strings.Contains(built.String(), c.built) {
+			t.Errorf("%s: the Dockerfile has no %q", c.number, c.built)
+		}
+		if !strings.Contains(string(check), "check "+c.checked+" ") {
+			t.Errorf("%s: image-check has no check %s", c.number, c.checked)
+		}
+	}
+}
