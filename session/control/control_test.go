@@ -53,6 +53,8 @@ func (s *screen) wantHolder(t *testing.T, p Party, name string) {
 	}
 }
 
+// S1-42, S1-45 to S1-47, S1-49: the batch is cancelled and waited for, what it pressed is
+// released, and only then does the person act.
 func TestTakingControlEndsTheBatchBeforeThePersonActs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen()
@@ -95,6 +97,7 @@ func TestTakingControlEndsTheBatchBeforeThePersonActs(t *testing.T) {
 	})
 }
 
+// S1-47: waiting for the agent takes a second at most.
 func TestAPersonWinsOverABatchThatDoesNotStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen()
@@ -166,6 +169,7 @@ func TestAKeyPressTakesControlFromTheAgent(t *testing.T) {
 	})
 }
 
+// S1-40, S1-41: control lasts 90 s from its holder's last sign, and a batch that runs is one.
 func TestControlExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen()
@@ -274,7 +278,7 @@ func TestAskingForAPerson(t *testing.T) {
 	}
 }
 
-// However people and an agent compete, no batch runs on while a person has control.
+// S1-39: however people and an agent compete, no batch runs on while a person has control.
 func TestOnlyOneActs(t *testing.T) {
 	s := newScreen()
 	var wg sync.WaitGroup

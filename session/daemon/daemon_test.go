@@ -191,6 +191,8 @@ func codeOf(err error) api.Code {
 	return api.Code(fmt.Sprint(err))
 }
 
+// S0-181, S0-185, S1-28, S1-29: who has not the token, comes by another name, or means
+// another computer or home, is refused before anything happens.
 func TestHostileRequests(t *testing.T) {
 	h := newHarness(t)
 	_, port, _ := net.SplitHostPort(h.addr)

@@ -22,6 +22,7 @@ func load(t *testing.T, state, home string) Identity {
 	return id
 }
 
+// S0-178, S1-23: two UUIDs and a key, of which home keeps its own and the key.
 func TestIdentityIsKept(t *testing.T) {
 	state, home := t.TempDir(), t.TempDir()
 	first := load(t, state, home)
@@ -80,6 +81,7 @@ func TestIdentityDistrusts(t *testing.T) {
 	}
 }
 
+// S0-177
 func TestNewKey(t *testing.T) {
 	seen := make(map[rune]int)
 	for range 2000 {

@@ -72,6 +72,8 @@ func (w watched) wantHolder(who control.Party, name string) {
 	}
 }
 
+// S0-166, S0-171, S0-175, S0-184: the key is a VNC program's password, and what the page's
+// lock means holds for it, too.
 func TestAVNCProgramAndAPageCompete(t *testing.T) {
 	w := watch(t)
 	addr := w.vnc("")
@@ -120,6 +122,7 @@ func TestAVNCProgramAndAPageCompete(t *testing.T) {
 	}
 }
 
+// S1-44: a connection that only watches.
 func TestAVNCProgramThatMayOnlyWatch(t *testing.T) {
 	w := watch(t)
 	c, err := w.program(w.vnc(NativeWatch), identity.ViewerKey)
@@ -135,6 +138,7 @@ func TestAVNCProgramThatMayOnlyWatch(t *testing.T) {
 	w.wantHolder(control.Nobody, "")
 }
 
+// S0-180: each screen has its port.
 func TestAVNCProgramAtAScreenThatIsNotOpen(t *testing.T) {
 	w := watch(t)
 	host, port, _ := net.SplitHostPort(w.vnc(""))

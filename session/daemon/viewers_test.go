@@ -285,6 +285,7 @@ func TestAPersonAnswersTheAgent(t *testing.T) {
 	}
 }
 
+// S0-152
 func TestAWatchedScreenOutlivesItsSession(t *testing.T) {
 	w := watch(t)
 	p := w.person()

@@ -69,7 +69,7 @@ func TestCreate(t *testing.T) {
 			t.Errorf("%s has mode %o and owner %d", name, h.Mode, h.Uid)
 		}
 	}
-	// S0-177, S0x.9: whoever may look at a container must not learn its token.
+	// S0-177, S0x.9, S1-16: whoever may look at a container must not learn its token.
 	if request, _ := json.Marshal(b.request); strings.Contains(string(request), endpoint.Token) {
 		t.Errorf("the token shows in %s", request)
 	}
@@ -77,6 +77,7 @@ func TestCreate(t *testing.T) {
 	if host.ShmSize != 2<<30 || *host.PidsLimit != 4096 || host.Privileged || len(host.Binds) != 0 {
 		t.Errorf("host config %+v", host)
 	}
+	// S1-6, S1-7: nothing of the host is in it, neither folders nor the engine's socket.
 	if len(host.Mounts) != 1 || host.Mounts[0].Type != "volume" || host.Mounts[0].Source != "c-home" || host.Mounts[0].Target != "/home/computer" {
 		t.Errorf("mounts %+v", host.Mounts)
 	}
@@ -93,6 +94,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
+// S0-179 to S0-183: the page's port, one for each screen, and one that the engine chooses for
+// the API; all on 127.0.0.1, and nothing else.
 func TestPorts(t *testing.T) {
 	for _, test := range []struct{ base, api int }{{21000, 7070}, {7054, 7071}, {7070, 7087}, {7071, 7070}, {65519, 7070}} {
 		_, bindings := spec{portBase: test.base}.publish()
@@ -455,7 +458,7 @@ func TestOtherProtocol(t *testing.T) {
 	refused(t, s.engine(func(c *Config) { c.Version = "0.9.0" }), api.CodeVersionMismatch, "update computer-use-mcp to version 1.0.0")
 }
 
-// A computer that is not the one its container was made for changes nothing.
+// S1-29: a computer that is not the one its container was made for changes nothing.
 func TestOtherComputer(t *testing.T) {
 	s := newStub(t)
 	e := s.engine()
@@ -464,6 +467,7 @@ func TestOtherComputer(t *testing.T) {
 	refused(t, e, api.CodeComputerMismatch, "docker rm --force c")
 }
 
+// S1-20, S1-22: a network that leads nowhere is a choice for each computer, at its creation.
 func TestOffline(t *testing.T) {
 	s := newStub(t)
 	offline := func(c *Config) { c.Offline = true }

@@ -401,7 +401,7 @@ func TestHungDaemon(t *testing.T) {
 	ensure(t, e)
 }
 
-// Nothing but the computer's own home is writable inside, the user's files do not
+// S1-6: nothing but the computer's own home is writable inside, the user's files do not
 // exist there, and its programs see only one another.
 func TestSandbox(t *testing.T) {
 	e := newEngine(t, nil)
@@ -447,7 +447,8 @@ func TestSandbox(t *testing.T) {
 	}
 }
 
-// As root the daemon's state and token are closed to agents' programs.
+// S1-13, S1-15, S1-16: as root the daemon's state and token are closed to agents' programs,
+// which have a user of their own.
 func TestProgramsCannotReadState(t *testing.T) {
 	if os.Getuid() != 0 {
 		return // one uid for all: documented in the package comment
