@@ -88,6 +88,7 @@ var mcpClients = []mcpClient{
 		name: "opencode", title: "OpenCode",
 		where: at("Put this into ~/.config/opencode/opencode.json, or into opencode.json of one project."),
 		snippet: func(s mcpServer) string {
+			// The form of OpenCode 1, which 2 reads too.
 			entry := object{{"type", "local"}, {"command", []string{s.command}}, {"enabled", true}}
 			if len(s.env) > 0 {
 				entry = append(entry, member{"environment", s.variables()})

@@ -44,7 +44,7 @@ func chooseOrLocal(ctx context.Context, s *hostmcp.Settings, log *slog.Logger) (
 	switch because.Code {
 	case api.CodeEngineUnavailable, api.CodeImageMissing, api.CodeUnsupported:
 		e, err = localEngine(s, log)
-		return e, because.Message + " So this is the local engine: a sandbox on this machine.", err
+		return e, "The computer is a sandbox on this machine, the local engine. Why it is not a container: " + because.Message, err
 	}
 	return nil, "", err
 }

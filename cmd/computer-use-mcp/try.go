@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/falleng0d/computer-use-mcp/hostmcp"
 )
 
 // tryFile is the picture that try leaves in the current folder.
@@ -86,11 +88,12 @@ func (t *trial) run(ctx context.Context) error {
 	}
 	t.stay(ctx)
 	_, err = t.step(ctx, "end the session", "end_session", nil)
-	how := "computer-use-mcp stop"
+	how := os.Args[0] + " stop"
 	if t.engine == "docker" {
-		how = "docker stop"
+		name, _ := t.app.settings.Get(hostmcp.SettingName) // the engine has checked it
+		how = "docker stop " + name
 	}
-	fmt.Fprintf(t.app.stdout, "The computer keeps running; %s ends it.\n", how)
+	fmt.Fprintf(t.app.stdout, "The computer keeps running; `%s` ends it.\n", how)
 	return err
 }
 
