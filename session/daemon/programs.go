@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"context"
 	"io"
 	"net"
 	"os"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/falleng0d/computer-use-mcp/display"
-	"github.com/falleng0d/computer-use-mcp/session"
 	"github.com/falleng0d/computer-use-mcp/session/apps"
 	"github.com/falleng0d/computer-use-mcp/session/browse"
 	"github.com/falleng0d/computer-use-mcp/session/devtools"
@@ -58,11 +56,6 @@ func installBrowse(o Options, self string) (net.Listener, error) {
 		return nil, err
 	}
 	return folder.Listen()
-}
-
-// serveBrowse returns the service for programs that call the browser command.
-func serveBrowse(l net.Listener, table *session.Table) func(context.Context) error {
-	return func(ctx context.Context) error { return browse.Serve(ctx, l, table.Browse) }
 }
 
 // menu offers the browser and the terminal, where they are installed, on the background of

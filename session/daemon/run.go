@@ -10,24 +10,17 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/display"
-	"github.com/falleng0d/computer-use-mcp/session"
 	"github.com/falleng0d/computer-use-mcp/session/private"
-	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
-
-// closeTimeout bounds the closing of what is left of the screens at shutdown.
-const closeTimeout = 10 * time.Second
 
 // Credential is a user that child processes run as.
 type Credential = display.Credential
@@ -82,49 +75,21 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
+	computer, err := newComputer(o)
 	if err != nil {
 		return err
 	}
-	calls, err := installBrowse(o, self)
-	if err != nil {
-		return fmt.Errorf("install what programs call: %w", err)
-	}
-	var table *session.Table
-	screens := display.New(display.Config{
-		StateDir:   filepath.Join(o.StateDir, "screens"),
-		ServerUser: o.ServerUser, ProgramUser: o.ProgramUser,
-		Environ: environ(o), Menu: menu(o), Changed: func() { table.Changed() }, Logger: o.Logger,
-	})
-	defer closeScreens(screens, o.Logger)
-	shells := shell.New(shell.Config{
-		User: o.ProgramUser, Env: environ(o), OutputDir: filepath.Join(o.StateDir, "jobs"),
-		Cgroups: true, Logger: o.Logger,
-	})
-	defer shells.Close()
-	browsers := browsersOf(o)
-	table = session.NewTable(session.Config{
-		Open:     openOn(screens),
-		Programs: session.Programs{Home: o.HomeDir, Daemon: self},
-		Browsers: browsers,
-		Shells:   shells,
-		Files:    filesOf(o),
-		Logger:   o.Logger,
-	})
+	defer computer.close()
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
 		return fmt.Errorf("listen for the API: %v", err)
 	}
-	services := []func(context.Context) error{table.Run, browsers.Run}
-	if calls != nil {
-		defer calls.Close()
-		services = append(services, serveBrowse(calls, table))
-	}
+	defer listener.Close()
+	services := computer.services()
 	var show func(screen int) bool
 	if o.ViewerListen != "" {
-		people, page, err := newViewers(table, o.Logger).listen(o, identity)
+		people, page, err := newViewers(computer.table, o.Logger).listen(o, identity)
 		if err != nil {
-			listener.Close()
 			return err
 		}
 		services = append(services, people...)
@@ -132,27 +97,21 @@ func Run(ctx context.Context, o Options) error {
 	}
 	link := viewerLink(o, identity.ViewerKey)
 	daemon := New(Config{
-		Table: table, Identity: identity, Token: token,
+		Table: computer.table, Identity: identity, Token: token,
 		Version: o.Version, Network: o.Network, Sandbox: o.Sandbox, Viewer: link,
 		VNCPort:  o.vncPort,
 		Show:     show,
 		Shutdown: stop,
 		Logger:   o.Logger,
 	})
-	facts := api.Facts{
-		PID: os.Getpid(), API: listener.Addr().String(), Viewer: o.ViewerListen,
-		Version: o.Version, Protocol: api.Protocol(),
-		ComputerID: identity.ComputerID, HomeID: identity.HomeID, Sandbox: o.Sandbox,
-		NativeViewers: string(cmp.Or(o.NativeViewers, NativeControl)),
-	}
-	if err := writeFacts(o.StateDir, facts); err != nil {
-		listener.Close()
+	services = append(services, func(ctx context.Context) error { return daemon.Serve(ctx, listener) })
+	if err := writeFacts(o, identity, listener.Addr()); err != nil {
 		return err
 	}
 	defer os.Remove(filepath.Join(o.StateDir, api.FactsFile))
 	fmt.Fprintf(o.Stdout, "Viewer: %s\nVNC password: %s\n", link, identity.ViewerKey)
-	o.Logger.Info("serving", "api", facts.API, "computer", identity.ComputerID, "home", identity.HomeID)
-	return runAll(ctx, stop, append(services, func(ctx context.Context) error { return daemon.Serve(ctx, listener) })...)
+	o.Logger.Info("serving", "api", listener.Addr().String(), "computer", identity.ComputerID, "home", identity.HomeID)
+	return runAll(ctx, stop, services)
 }
 
 // absolute makes the folders' paths absolute: programs run in other folders.
@@ -166,7 +125,7 @@ func (o *Options) absolute() (err error) {
 
 // runAll runs services side by side until ctx ends or one of them fails, which stops
 // the others. It returns when all have returned.
-func runAll(ctx context.Context, stop context.CancelFunc, services ...func(context.Context) error) error {
+func runAll(ctx context.Context, stop context.CancelFunc, services []service) error {
 	errs := make([]error, len(services))
 	var wg sync.WaitGroup
 	for i, run := range services {
@@ -234,46 +193,19 @@ func viewerLink(o Options, key string) string {
 	return fmt.Sprintf("http://127.0.0.1:%s/#key=%s", port, key)
 }
 
-// environ returns the environment of everything that an agent can reach, apart from
-// what the screen adds. Nothing of the daemon's own gets in unseen.
-func environ(o Options) []string {
-	path := os.Getenv("PATH")
-	if path == "" {
-		path = "/usr/local/bin:/usr/bin:/bin"
-	}
-	lang := os.Getenv("LANG")
-	if lang == "" {
-		lang = "C.UTF-8" // in another character set, typed text would be spoiled
-	}
-	env := []string{
-		"HOME=" + o.HomeDir,
-		"PATH=" + filepath.Join(o.HomeDir, ".local/bin") + ":" + path,
-		"LANG=" + lang,
-		"SHELL=/bin/bash",
-	}
-	if tz := os.Getenv("TZ"); tz != "" {
-		env = append(env, "TZ="+tz)
-	}
-	uid := os.Geteuid()
-	if o.ProgramUser != nil {
-		uid = int(o.ProgramUser.UID)
-	}
-	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		env = append(env, "USER="+u.Username, "LOGNAME="+u.Username)
-	}
-	if folder := browseFolder(o); folder != "" {
-		env = append(env, folder.Environ()...)
-	}
-	return env
-}
-
-// writeFacts tells where the daemon is reached.
-func writeFacts(stateDir string, facts api.Facts) error {
-	data, err := json.MarshalIndent(facts, "", "  ")
+// writeFacts tells in the state folder how this daemon is reached, at an address of the
+// API, and what it is.
+func writeFacts(o Options, identity Identity, at net.Addr) error {
+	data, err := json.MarshalIndent(api.Facts{
+		PID: os.Getpid(), API: at.String(), Viewer: o.ViewerListen,
+		Version: o.Version, Protocol: api.Protocol(),
+		ComputerID: identity.ComputerID, HomeID: identity.HomeID, Sandbox: o.Sandbox,
+		NativeViewers: string(cmp.Or(o.NativeViewers, NativeControl)),
+	}, "", "  ")
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(stateDir)
+	root, err := os.OpenRoot(o.StateDir)
 	if err != nil {
 		return err
 	}
@@ -282,12 +214,4 @@ func writeFacts(stateDir string, facts api.Facts) error {
 		return fmt.Errorf("write %s: %v", api.FactsFile, err)
 	}
 	return nil
-}
-
-func closeScreens(m *display.Manager, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	if err := m.Close(ctx); err != nil {
-		log.Error("close screens", "error", err)
-	}
 }

@@ -45,7 +45,7 @@ func newViewers(table *session.Table, log *slog.Logger) *viewers {
 
 // listen returns the viewer page, and what serves it, and VNC programs unless that is
 // off. The ports are open when it returns.
-func (v *viewers) listen(o Options, identity Identity) (serve []func(context.Context) error, page *viewer.Server, err error) {
+func (v *viewers) listen(o Options, identity Identity) (serve []service, page *viewer.Server, err error) {
 	l, err := net.Listen("tcp", o.ViewerListen)
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for the viewer page: %v", err)
