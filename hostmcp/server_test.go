@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -247,6 +248,20 @@ func TestSettingsReachTheSession(t *testing.T) {
 	if got.ScreenSize != "800x600" || got.IdleMS != 300_000 || *got.ElideTTLMS != 0 || got.MaxSide != 1000 || got.ImageFormat != "jpeg" ||
 		got.JPEGQuality != 70 || *got.AutoIgnoreMS != 0 || got.Owner != s.peers[""].owner {
 		t.Errorf("%+v", got)
+	}
+	// S0-7: a computer of an older version, which runs and so is not touched, must know
+	// all that is sent unless somebody asks for more.
+	open(t, connect(t, newServer(f, nil), "", nil))
+	sent, err := json.Marshal(f.starts[1])
+	var fields map[string]any
+	if err := errors.Join(err, json.Unmarshal(sent, &fields)); err != nil {
+		t.Fatal(err)
+	}
+	first := []string{
+		"elide_ttl_ms", "idle_ms", "image_format", "max_side", "owner", "screen_size", "shell_timeout_max_ms", "shell_timeout_ms", "title",
+	}
+	if names := slices.Sorted(maps.Keys(fields)); !slices.Equal(names, first) {
+		t.Errorf("sent %q, of which the first version knows %q", names, first)
 	}
 }
 

@@ -245,15 +245,21 @@ func (s *Settings) startRequest(r *api.StartRequest) error {
 	idle, _ := parseDuration(values[settingIdle])
 	elide, _ := parseDuration(values[settingElideTTL])
 	elideMS := elide.Milliseconds()
-	ignore, _ := parseDuration(values[settingAutoIgnore])
-	ignoreMS := ignore.Milliseconds()
 	r.ScreenSize = values[settingScreenSize]
 	r.IdleMS = idle.Milliseconds()
 	r.ElideTTLMS = &elideMS
 	r.MaxSide, _ = strconv.Atoi(values[settingMaxSide])
 	r.ImageFormat = values[settingImageFormat]
-	r.JPEGQuality, _ = strconv.Atoi(values[settingQuality])
-	r.AutoIgnoreMS = &ignoreMS
+	// These came after the first version of the protocol. A computer that runs may be of
+	// that one still, and refuses what it does not know; it has the same defaults.
+	if s.IsSet(settingQuality) {
+		r.JPEGQuality, _ = strconv.Atoi(values[settingQuality])
+	}
+	if s.IsSet(settingAutoIgnore) {
+		ignore, _ := parseDuration(values[settingAutoIgnore])
+		ms := ignore.Milliseconds()
+		r.AutoIgnoreMS = &ms
+	}
 	return s.shellTimeouts(r, values)
 }
 
