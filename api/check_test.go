@@ -16,6 +16,7 @@ func parseAct(t *testing.T, s string) ActRequest {
 	return r
 }
 
+// S3-1: as many actions as that in one call, and more.
 func TestActRequestCheckAccepts(t *testing.T) {
 	for _, s := range []string{
 		`{"actions":[{"kind":"click","x":0,"y":0}]}`,
@@ -50,7 +51,7 @@ func TestActRequestCheckRefuses(t *testing.T) {
 		{`{"actions":[{"kind":"wait","ms":5001}]}`, "action 1 (wait): ms 5001 is outside 0 to 5000."}, // S0-77
 		{`{"actions":[{"kind":"wait","ms":-1}]}`, "ms -1 is outside"},
 		{`{"actions":[{"kind":"scroll","direction":"down","amount":0}]}`, "amount 0 is outside 1 to 20"}, // S0-78
-		{`{"actions":[{"kind":"scroll","direction":"down","amount":21}]}`, "amount 21 is outside 1 to 20"},
+		{`{"actions":[{"kind":"scroll","direction":"down","amount":21}]}`, "amount 21 is outside 1 to 20"}, // S2-30, S2-52
 		{`{"actions":[{"kind":"scroll","direction":"in"}]}`, `direction "in" is not one of up, down, left, right`},
 		{`{"actions":[{"kind":"click","x":-1,"y":1}]}`, "x -1 is outside 0 to 7679"},
 		{`{"actions":[{"kind":"click","x":1,"y":1,"button":"first"}]}`, `button "first" is not one of`},
@@ -58,7 +59,7 @@ func TestActRequestCheckRefuses(t *testing.T) {
 		{`{"actions":[{"kind":"key","key":"a","repeat":6,"hold_ms":1000}]}`, "6 repeats held for 1000 ms"},
 		{`{"actions":[{"kind":"type","text":""}]}`, "text is empty"},
 		{`{"actions":[{"kind":"wait","settle":"on"}]}`, `settle "on" is not one of off`},
-		{`{"actions":[{"kind":"type","text":"` + strings.Repeat("é", 4001) + `"}]}`, "types 4001 characters"},
+		{`{"actions":[{"kind":"type","text":"` + strings.Repeat("é", 4001) + `"}]}`, "types 4001 characters"}, // S2-32, S2-51
 		{`{"actions":[` + strings.Repeat(double, 12) + `{"kind":"wait"}]}`, "counts 25 actions"}, // S0-73, S0-76
 		{`{"actions":[{"kind":"wait"}],"settle_ms":5001}`, "settle_ms 5001 is outside 0 to 5000"},
 		{`{"actions":[{"kind":"wait"}],"screenshot":"all"}`, `screenshot "all" is not one of final, each, none`},

@@ -313,7 +313,7 @@ func TestHTTPRefusals(t *testing.T) {
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
-// Calls of one session over HTTP run one after another, whoever makes them.
+// S2-9: calls of one session over HTTP run one after another, whoever makes them.
 func TestOrderOverHTTP(t *testing.T) {
 	f := newFakeComputer(t)
 	began, free := make(chan string, 2), make(chan struct{})

@@ -60,7 +60,7 @@ func docSize(fields []Field) int {
 	return n
 }
 
-// COMPUTER_USE_TOOLS can name every tool, and leaves all that it does not name out.
+// S2-49, S2-50: COMPUTER_USE_TOOLS can name every tool, and leaves all that it does not name out.
 func TestEveryToolCanBeAllowed(t *testing.T) {
 	for _, tool := range Tools() {
 		s := newServer(newFakeComputer(t), map[string]string{settingTools: tool.Name})

@@ -8,7 +8,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/input/keysym"
 )
 
-// S0-80.
+// S0-80, S2-31.
 func TestParseKey(t *testing.T) {
 	const ctrl, shift, alt, super = keysym.ControlL, keysym.ShiftL, keysym.AltL, keysym.SuperL
 	for _, c := range []struct {
@@ -114,6 +114,7 @@ func TestParseModifier(t *testing.T) {
 	}
 }
 
+// S2-41: what cannot be typed is refused by name and place.
 func TestCheckText(t *testing.T) {
 	for _, text := range []string{"", "plain", "a\tb\nc\r\n", "--help 'x' \"y\" $(id) `id`", "Ñandú \u0301 を 😀 👩‍👩‍👧", "\ufffd"} {
 		if err := CheckText(text); err != nil {

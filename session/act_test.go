@@ -54,8 +54,8 @@ func withSession(t *testing.T, f func(t *testing.T, s *Session, screen *fakeScre
 	})
 }
 
-// S3-2: every kind of step; a double or right click is a click with that said.
-// S0-74, S0-81: what each kind of action does.
+// S0-74, S0-81, S3-2, S2-26, S2-28: what each kind of action does; a double or right click
+// is a click with that said.
 func TestActions(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		for _, c := range []struct{ in, want string }{
@@ -85,7 +85,7 @@ func TestActions(t *testing.T) {
 	})
 }
 
-// S0-75, S3-3: nothing of a batch runs when one of its actions cannot.
+// S0-75, S3-3, S2-15: nothing of a batch runs when one of its actions cannot.
 func TestActRefusesTheWholeBatch(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		move := `{"kind":"move","x":1,"y":1}`
@@ -126,6 +126,7 @@ func TestActOpensTheScreen(t *testing.T) {
 	table.End(s.ID())
 }
 
+// S2-44: a failure ends the batch and is told as it is, with what was done before it.
 func TestFailureReleases(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		screen.onInput = func(e string) {
@@ -386,7 +387,6 @@ func TestTimeoutStops(t *testing.T) {
 	})
 }
 
-// S0-84: with settle_ms the picture is taken that long after the last action.
 // S3-15, S3-47: an answer names the parts that are left out by themselves, and there are
 // none where the user has switched that off.
 func TestAutoIgnoreIsAChoice(t *testing.T) {
@@ -418,6 +418,7 @@ func TestAutoIgnoreIsAChoice(t *testing.T) {
 	}
 }
 
+// S0-84: with settle_ms the picture is taken that long after the last action.
 func TestFixedSettle(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
 		reactAfter(screen, 500*time.Millisecond)

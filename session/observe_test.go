@@ -26,7 +26,8 @@ func state(t *testing.T, s *Session, r api.ObserveRequest) api.Image {
 	return o.Image
 }
 
-// S0-66, S0-68: the first look opens the screen, of the size that was asked for.
+// S0-66, S0-68, S2-20, S2-23: the first look opens the screen, of the size that was asked
+// for, and shows all of it as one PNG, with its size, bytes and time.
 func TestObserveOpensTheScreen(t *testing.T) {
 	table, screens := newTable(t)
 	s := start(t, table, func(r *api.StartRequest) { r.ScreenSize = "640x400" })
@@ -71,8 +72,7 @@ func TestObserveDescribesTheScreen(t *testing.T) {
 	table.End(s.ID())
 }
 
-// S3-9, S3-25 and S3-37: an image that the agent still has is left out, unless it is asked for.
-// S0-72.
+// S0-72, S3-9, S3-25 and S3-37: an image that the agent still has is left out, unless it is asked for.
 func TestUnchangedImageIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, screens := newTable(t)
@@ -98,7 +98,7 @@ func TestUnchangedImageIsLeftOut(t *testing.T) {
 		}
 		step(api.ImageUnchanged, full)
 
-		// Another view of the same screen is another picture.
+		// S2-21, S2-22: another view of the same screen is another picture.
 		zoomed := api.ObserveRequest{ImageOptions: api.ImageOptions{Region: &api.Region{X: 0, Y: 0, Width: 32, Height: 32}}}
 		if i := step(api.ImageSent, zoomed); i.Region == nil || i.Width != 32 {
 			t.Errorf("%+v", i)

@@ -94,6 +94,7 @@ func randomRect(rnd *rand.Rand, width, height int) image.Rectangle {
 	return image.Rect(x, y, x+rnd.IntN(width+1), y+rnd.IntN(height+1))
 }
 
+// S3-21: cells of 8x8 pixels, compared exactly.
 func TestPublishIsTheModel(t *testing.T) {
 	rnd := seeded(t)
 	for _, width := range sides {

@@ -148,7 +148,7 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// Clients refuse pictures above 2000 pixels a side or 1 MB, whatever is on the
+// S2-49: clients refuse pictures above 2000 pixels a side or 1 MB, whatever is on the
 // largest screen.
 func TestHugeNoisyScreenFitsTheDefaults(t *testing.T) {
 	const width, height = 7680, 4320
@@ -168,7 +168,7 @@ func TestHugeNoisyScreenFitsTheDefaults(t *testing.T) {
 	}
 }
 
-// A small target must be found where the mapping says, in each corner, at any scale.
+// S2-16, S3-16: a small target must be found where the mapping says, in each corner, at any scale.
 func TestMappingFindsTargets(t *testing.T) {
 	const width, height, target = 2560, 1600, 10
 	corners := []image.Point{{30, 20}, {width - 40, 20}, {30, height - 50}, {width - 40, height - 50}}

@@ -63,7 +63,7 @@ func (d diagnosis) expect(t *testing.T, names ...string) {
 	}
 }
 
-// Issue 7, item 8: doctor uses a computer as agents do, and leaves it as it was.
+// S3-57 and issue 7, item 8: doctor uses a computer as agents do, and leaves it as it was.
 func TestDoctor(t *testing.T) {
 	c := newComputer(t)
 	c.doctor().expect(t, "version", "engine", "system", "computerd", "bwrap", "sandbox", "Xvfb", "fluxbox", "ports", "disk",

@@ -206,7 +206,7 @@ func TestShellCancel(t *testing.T) {
 	s.eventually("nothing of it is left", func() bool { return !strings.Contains(s.stdout("ps ax"), "sleep 123") })
 }
 
-// An MCP server that is killed with three screens, a tree of programs and two jobs:
+// S0-143, S0-148: an MCP server that is killed with three screens, a tree of programs and two jobs:
 // within 31 s nothing of theirs is left, however it was started. The daemon and the
 // home stay.
 func TestNothingIsLeftOfAKilledServer(t *testing.T) {
