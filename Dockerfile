@@ -63,14 +63,21 @@ LABEL org.opencontainers.image.title="computer-use-mcp computer (slim)" \
       computer-use.port-base="20900" computer-use.network="internet"
 
 # ------------------------------------------------------------------ full
+FROM desktop AS work
+RUN apt-get update; \
+    apt-get install \
+      awscli build-essential fish gh git imagemagick pkg-config python3 python3-dev python3-pip python3-venv ruby \
+      fonts-crosextra-caladea fonts-crosextra-carlito libreoffice-calc libreoffice-gtk3 libreoffice-impress libreoffice-writer; \
+    rm -rf /var/lib/apt/lists/*
+RUN fc-cache --force --system-only
+
 # Node.js 24 is not in Debian 13. The registry's package of its binary is, in the
-# architecture's name; Debian's npm fetches it and stays behind in this stage.
-FROM debian:trixie-slim AS fetch
-SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
-ENV DEBIAN_FRONTEND=noninteractive
-RUN apt-get update; apt-get install -y --no-install-recommends ca-certificates npm python3-pip; rm -rf /var/lib/apt/lists/*
+# architecture's name; Debian's npm fetches it and stays behind in this stage, of which
+# nothing but its products is shipped.
+FROM work AS fetch
+RUN apt-get update; apt-get install npm
 # Certificates of a proxy between the build machine and the registries, if there is
-# one (see extra-ca/README). Nothing of this stage but its products is shipped.
+# one (see extra-ca/README).
 COPY extra-ca/ /extra-ca/
 ARG NODE_VERSION=24.22.3
 ARG NPM_VERSION=11.21.2
@@ -91,20 +98,10 @@ RUN export PATH="/node/bin:$PATH" NODE_EXTRA_CA_CERTS=/ca.pem; \
 ARG UV_VERSION=0.13.8
 RUN mkdir -p /uv/bin; \
     if [ -n "$UV_VERSION" ]; then \
-      PIP_CERT=/ca.pem pip install --no-cache-dir --no-deps --break-system-packages --root-user-action=ignore --prefix /uv "uv==$UV_VERSION"; \
+      PIP_CERT=/ca.pem pip install --no-cache-dir --no-deps --root-user-action=ignore --prefix /uv "uv==$UV_VERSION"; \
     fi
 
-FROM desktop AS full
-RUN apt-get update; \
-    apt-get install \
-      build-essential fish gh git imagemagick pkg-config python3 python3-dev python3-pip python3-venv ruby; \
-    rm -rf /var/lib/apt/lists/*
-RUN apt-get update; apt-get install awscli; rm -rf /var/lib/apt/lists/*
-RUN apt-get update; \
-    apt-get install \
-      fonts-crosextra-caladea fonts-crosextra-carlito libreoffice-calc libreoffice-gtk3 libreoffice-impress libreoffice-writer; \
-    rm -rf /var/lib/apt/lists/*
-RUN fc-cache --force --system-only
+FROM work AS full
 COPY --from=fetch /node/ /usr/local/
 COPY --from=fetch /opt/computer/ /opt/computer/
 COPY --from=fetch /uv/bin/ /usr/local/bin/

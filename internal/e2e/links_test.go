@@ -16,12 +16,14 @@ import (
 
 // named serves a page for every path, which has the path as its title.
 func named(t *testing.T) *httptest.Server {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, "<title>page %s</title>", r.URL.Path)
-	}))
+	server := httptest.NewServer(http.HandlerFunc(serveName))
 	t.Cleanup(server.Close)
 	return server
+}
+
+func serveName(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprintf(w, "<title>page %s</title>", r.URL.Path)
 }
 
 // S0-193, S0-195, S0-199: links that programs open reach the browser of their own screen.
@@ -90,31 +92,35 @@ func TestMenu(t *testing.T) {
 	choose(1, "chromium")
 }
 
+// glyphs are letters of many scripts.
+const glyphs = "Aéßžøþ" + "Ωжש" + "日本漢字かなカナ한국中國" + "العربية" + "😀🚀👍"
+
+// glyphPage says in its title which letters of its query look like one that no font has.
+const glyphPage = `<!doctype html><meta charset="utf-8"><title>drawing</title><script>
+	const draw = (text) => {
+		const canvas = document.createElement("canvas");
+		canvas.width = canvas.height = 64;
+		const pen = canvas.getContext("2d", { willReadFrequently: true });
+		pen.font = "40px sans-serif";
+		pen.fillText(text, 8, 48);
+		return pen.getImageData(0, 0, 64, 64).data.join();
+	};
+	const box = draw("\u0378"), nothing = draw(" ");
+	const bad = [...new URLSearchParams(location.search).get("text")].filter((c) => draw(c) === box || draw(c) === nothing);
+	document.title = box === nothing ? "no box to compare with" : "missing: [" + bad.join(" ") + "]";
+</script>`
+
 // Issue 9, Done when 4: text in every script has its own shapes, and none is the box of a
 // letter that no font has.
 func TestGlyphs(t *testing.T) {
 	xvfbtest.Need(t, "chromium")
-	const page = `<!doctype html><meta charset="utf-8"><title>drawing</title><script>
-		const draw = (text) => {
-			const canvas = document.createElement("canvas");
-			canvas.width = canvas.height = 64;
-			const pen = canvas.getContext("2d", { willReadFrequently: true });
-			pen.font = "40px sans-serif";
-			pen.fillText(text, 8, 48);
-			return pen.getImageData(0, 0, 64, 64).data.join();
-		};
-		const box = draw("\u0378"), nothing = draw(" ");
-		const bad = [...new URLSearchParams(location.search).get("text")].filter((c) => draw(c) === box || draw(c) === nothing);
-		document.title = box === nothing ? "no box to compare with" : "missing: [" + bad.join(" ") + "]";
-	</script>`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, page)
+		fmt.Fprint(w, glyphPage)
 	}))
 	t.Cleanup(server.Close)
 	s := newComputer(t).agent().start("glyphs")
-	const text = "Aéßžøþ" + "Ωжש" + "日本漢字かなカナ한국中國" + "العربية" + "😀🚀👍"
-	s.titled("missing: []", s.open(server.URL+"/?text="+text))
+	s.titled("missing: []", s.open(server.URL+"/?text="+glyphs))
 	// The comparison itself: a letter of no font is found.
 	s.titled("missing: [\u0379]", s.open(server.URL+"/?text=A\u0379"))
 }
