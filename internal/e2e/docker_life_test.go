@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A computer's life: made, used, stopped, started, removed, made again. Its home
-// outlives all of it.
+// S0-12, S0-15: a computer's life: made, used, stopped, started, removed, made again. Its
+// home outlives all of it.
 func TestDockerLife(t *testing.T) {
 	c := newDockerComputer(t)
 	a := c.agent()
@@ -43,9 +43,6 @@ func TestDockerLife(t *testing.T) {
 	if out, err := c.exec("cat /var/lib/computerd/token"); err == nil {
 		t.Errorf("the agents' user reads the token: %s", out)
 	}
-	if log := docker(t, "logs", c.name); !strings.Contains(log, "Viewer: http://127.0.0.1:") || !strings.Contains(log, "VNC password: ") {
-		t.Errorf("the log names no viewer: %s", log)
-	}
 
 	docker(t, "stop", c.name)
 	begin = time.Now()
@@ -60,6 +57,13 @@ func TestDockerLife(t *testing.T) {
 		t.Errorf("after a restart home holds %q", out)
 	}
 	c.watched(first.fields["viewer"].(string)) // S0-178: old links stay valid
+	log := docker(t, "logs", c.name)
+	if strings.Count(log, "Viewer: http://127.0.0.1:") != 2 || strings.Count(log, "VNC password: ") != 2 {
+		t.Errorf("the log does not name the viewer at both starts (S0-14): %s", log)
+	}
+	if out, err := c.exec("sudo touch /usr/local/bin/installed"); err != nil {
+		t.Error(out, err)
+	}
 
 	docker(t, "rm", "--force", c.name)
 	a.refused("computer_stopped", "computer_observe", map[string]any{"session": s.id})
@@ -69,6 +73,9 @@ func TestDockerLife(t *testing.T) {
 	}
 	if out, err := c.exec("cat ~/kept"); err != nil || out != "Ελλάδα" {
 		t.Errorf("home holds %q, %v", out, err)
+	}
+	if out, err := c.exec("ls /usr/local/bin/installed"); err == nil {
+		t.Errorf("%s has survived (S0-33)", out)
 	}
 }
 
@@ -124,7 +131,8 @@ func derive(t *testing.T, version string) string {
 	return name
 }
 
-// A running computer is never touched, a stopped one is upgraded, and none goes back.
+// S0-6 to S0-10: a running computer is never touched, a stopped one is upgraded, and none
+// goes back.
 func TestDockerUpgrade(t *testing.T) {
 	c := newDockerComputer(t)
 	c.agent().start("old")
@@ -161,7 +169,7 @@ func TestDockerUpgrade(t *testing.T) {
 	}
 }
 
-// S0x.11: whoever comes first makes the computer, all others join.
+// S0-3, S0-11, S0x.11: whoever comes first makes the computer, all others join.
 func TestDockerTenServersAtOnce(t *testing.T) {
 	c := newDockerComputer(t)
 	agents := make([]*agent, 10)
