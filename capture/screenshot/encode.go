@@ -15,7 +15,7 @@ var lowerQualities = []int{60, 40}
 
 // Encode makes a picture file of the still within the options' limits: PNG if it
 // fits and the format allows it, else JPEG at falling quality, else a smaller
-// picture. Region and Cursor of the options are not used: Copy has seen to them.
+// picture. Region and Cursor of the options are not used: the still has them already.
 // The still does not change and may be encoded again, by several goroutines too.
 func (s *Still) Encode(opt Options) (*Shot, error) {
 	if err := opt.complete(); err != nil {

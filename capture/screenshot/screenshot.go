@@ -3,8 +3,7 @@
 // limits that MCP clients put on images. Every [Shot] states how its pixels map to
 // the screen's.
 //
-// [Take] does it in one call. Who also wants other facts of the same frame copies it
-// with [Copy] inside [frame.Buffer.Read] and encodes the [Still] afterwards.
+// [Take] does it for what a Buffer holds; pixels from elsewhere go into a [Still].
 package screenshot
 
 import (

@@ -19,16 +19,9 @@ type Still struct {
 	Pix          []uint32        // Region's pixels 0x00RRGGBB, row by row
 }
 
-// Copy copies a region of the view, the whole screen for the zero value, with the
-// cursor drawn in when asked. It is meant to be called inside [frame.Buffer.Read]. Errors are a [RegionError] or [ErrNoFrame].
-func Copy(v frame.View, region image.Rectangle, cursor bool) (*Still, error) {
-	s := new(Still)
-	if err := s.copy(v, region, cursor); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
+// copy makes s a copy of a region of the view, the whole screen for the zero value, with
+// the cursor drawn in when asked. It keeps the memory that s has. Errors are a
+// [RegionError] or [ErrNoFrame].
 func (s *Still) copy(v frame.View, region image.Rectangle, cursor bool) error {
 	screen := v.Bounds()
 	if screen.Empty() {

@@ -66,9 +66,6 @@ func newTab(t *testing.T, parent context.Context) *Tab {
 	return b
 }
 
-// Another opens a further tab of the same browser.
-func (b *Tab) Another() *Tab { return newTab(b.t, b.ctx) }
-
 func (b *Tab) note(event any) {
 	problem := ""
 	switch e := event.(type) {
