@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -311,6 +312,19 @@ func TestImages(t *testing.T) {
 		s.images["debian:13"] = imageOf("9", "", 9)
 		refused(t, s.engine(func(c *Config) { c.Image = "debian:13" }), api.CodeImageMissing, "not one of a computer")
 	})
+}
+
+// S0-59: the command that is named where the image is missing builds that image.
+func TestMakeImage(t *testing.T) {
+	makefile, err := os.ReadFile("../../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, recipe, _ := strings.Cut(string(makefile), "\nimage: ")
+	recipe, _, _ = strings.Cut(recipe, "\n\n")
+	if !strings.Contains(recipe, "scripts/docker-image full "+DevImage+" ") {
+		t.Errorf("make image does %q", recipe)
+	}
 }
 
 // S0-6, S0-7, S0-8: only a stopped container of an older image is replaced; S0-10: info tells.
