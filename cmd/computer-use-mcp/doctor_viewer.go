@@ -34,12 +34,13 @@ func (x *examination) watch(ctx context.Context) {
 	key := fragment.Get("key")
 	x.judge("page", openPage(ctx, link, key), "http://%s/ answers, and takes the key of the viewer link", link.Host)
 
-	i := slices.IndexFunc(x.screens(ctx), func(s api.Screen) bool { return s.Session == x.sessions[0] })
+	screens := x.screens(ctx)
+	i := slices.IndexFunc(screens, func(s api.Screen) bool { return s.Session == x.sessions[0] })
 	if i < 0 {
 		x.judge("vnc", ill("The screen of the session is not among those that the computer lists."), "")
 		return
 	}
-	port := x.screens(ctx)[i].VNCPort
+	port := screens[i].VNCPort
 	if port == 0 {
 		x.pass("vnc", "no port is open: COMPUTER_USE_NATIVE_VIEWERS is off")
 		return
