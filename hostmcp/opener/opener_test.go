@@ -61,6 +61,7 @@ func TestWays(t *testing.T) {
 		{"linux vnc by path", system("linux", []string{"/opt/v"}, nil, display), VNC, "/opt/v", "vnc /opt/v -passwd FILE 127.0.0.1::20903", ""},
 		{"linux none", system("linux", nil, nil, display), None, "", "none", ""},
 		{"macOS browser", system("darwin", nil, nil, nil), Browser, "", "browser /usr/bin/open ADDRESS", ""},
+		// S0-176
 		{"macOS vnc", system("darwin", nil, nil, nil), VNC, "", "vnc /usr/bin/open vnc://:abcd1234@127.0.0.1:20903", ""},
 		{"macOS none", system("darwin", nil, nil, nil), None, "", "none", ""},
 		{"windows browser", system("windows", nil, nil, nil), Browser, "", "browser rundll32.exe url.dll,FileProtocolHandler ADDRESS", ""},

@@ -1,7 +1,9 @@
 package arch
 
 import (
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -53,5 +55,45 @@ func TestImageContents(t *testing.T) {
 		if !strings.Contains(string(check), "check "+c.checked+" ") {
 			t.Errorf("%s: image-check has no check %s", c.number, c.checked)
 		}
+	}
+}
+
+// S0-194, S0x.19: Chromium fetches uBlock Origin Lite, which the person may switch off
+// ("normal" installed), and no other extension. S0-201: its DevTools are at 9221 and the
+// screen's number.
+func TestImageBrowser(t *testing.T) {
+	files, err := filepath.Glob("../../image/rootfs/etc/chromium/policies/managed/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const uBlockOriginLite = "ddkjiahejlhfcafbddmgiahcphecmpfh"
+	extensions := map[string]string{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var policy struct {
+			ExtensionSettings map[string]struct {
+				Mode string `json:"installation_mode"`
+			}
+			ExtensionInstallForcelist []string
+		}
+		if err := json.Unmarshal(data, &policy); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for id, e := range policy.ExtensionSettings {
+			extensions[id] = e.Mode
+		}
+		for _, id := range policy.ExtensionInstallForcelist {
+			extensions[id] = "force"
+		}
+	}
+	if len(extensions) != 1 || extensions[uBlockOriginLite] != "normal_installed" {
+		t.Errorf("extensions %v", extensions)
+	}
+	start, err := os.ReadFile("../../image/rootfs/usr/local/sbin/computer-start")
+	if err != nil || !strings.Contains(string(start), "--devtools-base 9221 ") {
+		t.Errorf("computer-start names no port of DevTools: %v", err)
 	}
 }

@@ -182,7 +182,7 @@ func TestLoginsAreShared(t *testing.T) {
 	one.shows(site.URL + "/out")
 	two.becomes("Signed in: nobody.")
 	two.shows(site.URL + "/in")
-	three := a.start("third")
+	three := a.start("third") // S0-206: the jar is there before its first page
 	if text := three.shows(site.URL + "/"); !strings.Contains(text, "Signed in: ada.") {
 		t.Errorf("later screen: %q", text)
 	}
@@ -192,7 +192,7 @@ func TestLoginsAreShared(t *testing.T) {
 }
 
 // Issue 9, Done when 1 and 2: four browsers at once, and two that close at once and have
-// changed the same file (S0-208, S0-210).
+// changed the same file (S0-208, S0-210). They end with their screens (S0-196).
 func TestFourBrowsersAtOnce(t *testing.T) {
 	xvfbtest.Need(t, "chromium")
 	site := newSite(t)
@@ -251,7 +251,8 @@ func TestFourBrowsersAtOnce(t *testing.T) {
 	}
 }
 
-// Issue 9, item 1: the DevTools of a browser are for the programs of its own session.
+// S0-201 and issue 9, item 1: the DevTools of a browser are on the loopback address, for the
+// programs of its own session.
 func TestDevToolsBelongToTheSession(t *testing.T) {
 	xvfbtest.Need(t, "chromium")
 	c := newComputer(t)

@@ -58,6 +58,10 @@ func TestReleaseIsReproducible(t *testing.T) {
 			t.Errorf("the archive has no %s: %q", want, names)
 		}
 	}
+	// S0-240, S3-64
+	if licence, err := os.ReadFile(filepath.Join(dir, name, "LICENSE")); err != nil || !strings.HasPrefix(string(licence), "MIT License") {
+		t.Errorf("the licence is %.40q, %v", licence, err)
+	}
 	out, err := exec.Command(filepath.Join(dir, name, "computer-use-mcp"), "version").Output()
 	if err != nil || !strings.HasPrefix(string(out), "computer-use-mcp v1.2.3 ") {
 		t.Errorf("%q, %v", out, err)
@@ -143,6 +147,10 @@ func checkBill(t *testing.T, path string) {
 		if !slices.ContainsFunc(bill.Components, func(c component) bool { return c.Name == want && c.Version != "" && c.PURL == c.Ref }) {
 			t.Errorf("the bill of materials lacks %s", want)
 		}
+	}
+	// S0-174
+	if !slices.ContainsFunc(bill.Components, func(c component) bool { return c.Name == "@novnc/novnc" && c.Version == "1.7.0" }) {
+		t.Error("the viewer page has another noVNC than 1.7.0")
 	}
 	if bill.BOMFormat != "CycloneDX" {
 		t.Errorf("it is a %q", bill.BOMFormat)

@@ -48,3 +48,25 @@ func TestWorkflowsCannotBeTurned(t *testing.T) {
 		t.Errorf("only %d actions were found", actions)
 	}
 }
+
+// S0-238, S0-239: what runs on every push and keeps its binaries for 14 days, and what a tag
+// builds and publishes.
+func TestWorkflowsBuildAndPublish(t *testing.T) {
+	for file, wanted := range map[string][]string{
+		"checks.yml": {`branches: ["**"]`, "run: .ci/run", "run: make release", "retention-days: 14"},
+		"release.yml": {
+			`tags: ["v*"]`, "run: .ci/run", "make release", "arch: amd64", "arch: arm64", "docker push",
+			"gh release create", `--prerelease="$PRERELEASE" dist/*`,
+		},
+	} {
+		data, err := os.ReadFile("../../.github/workflows/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wanted {
+			if !strings.Contains(string(data), want) {
+				t.Errorf("%s has no %q", file, want)
+			}
+		}
+	}
+}

@@ -68,14 +68,17 @@ func TestResolve(t *testing.T) {
 		{"DOCKER_HOST=tcp://127.0.0.1:2375", "tcp://127.0.0.1:2375", "DOCKER_HOST", ""},
 		{"DOCKER_HOST=http://127.0.0.1:2375", "tcp://127.0.0.1:2375", "DOCKER_HOST", ""},
 		{"DOCKER_HOST=npipe:////./pipe/docker_engine", "npipe:////./pipe/docker_engine", "DOCKER_HOST", ""},
+		// S0-154, S0-155, S0-158: also an engine that is not Docker's own.
 		{"DOCKER_CONTEXT=orbstack", "unix:///home/u/.orbstack/run/docker.sock", `"orbstack", which the environment variable DOCKER_CONTEXT`, ""},
 		{"DOCKER_CONTEXT=pipe", "npipe:////./pipe/dockerDesktopLinuxEngine", "DOCKER_CONTEXT", ""},
+		// S0-156, S0-157
 		{"DOCKER_CONTEXT=default", client.DefaultDockerHost, "as the platform's default", ""},
 		{"DOCKER_CONTEXT=tls", "tcp://10.1.1.1:2376", `"tls"`, ""},
 		{"", "unix:///home/u/.colima/default/docker.sock", `"colima", which ` + filepath.Join(config, "config.json"), ""},
 		{"DOCKER_CONFIG=" + moved, client.DefaultDockerHost, "as the platform's default", ""},
 		{"DOCKER_CONFIG=" + t.TempDir(), client.DefaultDockerHost, "as the platform's default", ""},
 
+		// S0-159, S0-160: refused by name, with what is accepted.
 		{"DOCKER_HOST=ssh://u@far", "ssh://u@far", "DOCKER_HOST", api.CodeUnsupported},
 		{"DOCKER_CONTEXT=far", "ssh://u@far", `"far"`, api.CodeUnsupported},
 		{"DOCKER_HOST=fd://", "fd://", "Accepted are unix://", api.CodeUnsupported},
