@@ -117,14 +117,14 @@ func commands() []command {
 			prepare: (*app).config,
 		},
 		{
-			name: "bench", help: "measure what an agent waits for; prints a Markdown table",
-			about: []string{
-				"It works in a session of its own, as an agent does, and runs other programs that do the same on the same " +
-					"screen where the computer has them: ffmpeg, ImageMagick, scrot, xdotool. A ratio above 1 says how many " +
-					"times longer they take, the start of their process included.",
+			name: "bench", help: "measure the documentation's tables of numbers on this machine; prints Markdown",
+			operand: operand{name: "table", values: benchTableNames(), optional: true},
+			about:   benchAbout(),
+			examples: []example{
+				{"COMPUTER_USE_ENGINE=local computer-use-mcp bench agent --rounds 50", "what an agent waits for, in the sandbox on this machine"},
+				{"computer-use-mcp bench >tables.md", "every table, in a clone of the source"},
 			},
-			examples: []example{{"COMPUTER_USE_ENGINE=local computer-use-mcp bench --rounds 50", "in the sandbox on this machine"}},
-			prepare:  (*app).bench,
+			prepare: (*app).bench,
 		},
 		{
 			name: "completion", help: "print the completion of a shell",
