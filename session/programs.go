@@ -54,10 +54,7 @@ func (c *children) start(how Programs, screen Screen, argv []string, files ...*o
 	cmd.Env = append(slices.Clip(screen.Env()), c.Environ()...)
 	cmd.Dir = how.Home
 	cmd.ExtraFiles = files
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if u := screen.User(); u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID}
-	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: screen.User().Sys()}
 	// Not cmd's own pipe: that one is cut when the program ends, and what a launcher
 	// leaves running would die of it.
 	r, w, err := os.Pipe()

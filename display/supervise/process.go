@@ -33,6 +33,15 @@ type Credential struct {
 	UID, GID uint32
 }
 
+// Sys returns what makes a child run as the user. It is nil for nil and for the user of
+// this process: what a child inherits needs no right that this process may not have.
+func (u *Credential) Sys() *syscall.Credential {
+	if u == nil || int(u.UID) == os.Geteuid() && int(u.GID) == os.Getegid() {
+		return nil
+	}
+	return &syscall.Credential{Uid: u.UID, Gid: u.GID}
+}
+
 // Command says how to start a child.
 type Command struct {
 	Name  string   // for messages; the program's base name if empty
@@ -94,10 +103,7 @@ func (c Command) Start() (*Process, error) {
 	// A grandchild may hold the output pipe open; the child's end must not wait
 	// for it.
 	cmd.WaitDelay = 100 * time.Millisecond
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if u := c.User; u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID}
-	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: c.User.Sys()}
 	started := make(chan error)
 	go p.run(cmd, started)
 	err := <-started

@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -134,10 +133,7 @@ func (r Runner) child(ctx context.Context) *exec.Cmd {
 	cmd.Env = append([]string{}, r.Env...) // not nil: nil would inherit
 	cmd.Dir = "/"
 	// A group of its own: a search starts another program.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if u := r.User; u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID}
-	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: r.User.Sys()}
 	return cmd
 }
 

@@ -58,9 +58,9 @@ func (s *Shell) start(c Command, outer *Scope, stdout, stderr *os.File) (*proces
 	}
 	// A session of its own, in the system's sense: no terminal, and one number that
 	// everything it starts has, short of what starts a session itself.
-	attr := &os.ProcAttr{Dir: c.Dir, Files: []*os.File{null, stdout, stderr}, Sys: &syscall.SysProcAttr{Setsid: true}}
-	if u := cmp.Or(c.User, cfg.User); u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
-		attr.Sys.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID}
+	attr := &os.ProcAttr{
+		Dir: c.Dir, Files: []*os.File{null, stdout, stderr},
+		Sys: &syscall.SysProcAttr{Setsid: true, Credential: cmp.Or(c.User, cfg.User).Sys()},
 	}
 
 	s.mu.Lock()
