@@ -50,7 +50,7 @@ func TestActRequestCheckRefuses(t *testing.T) {
 		{`{"actions":[{"kind":"move","x":1,"y":1,"text":"a"}]}`, "it takes no text"},
 		{`{"actions":[{"kind":"wait","ms":5001}]}`, "action 1 (wait): ms 5001 is outside 0 to 5000."}, // S0-77
 		{`{"actions":[{"kind":"wait","ms":-1}]}`, "ms -1 is outside"},
-		{`{"actions":[{"kind":"scroll","direction":"down","amount":0}]}`, "amount 0 is outside 1 to 20"}, // S0-78
+		{`{"actions":[{"kind":"scroll","direction":"down","amount":0}]}`, "amount 0 is outside 1 to 20"},   // S0-78
 		{`{"actions":[{"kind":"scroll","direction":"down","amount":21}]}`, "amount 21 is outside 1 to 20"}, // S2-30, S2-52
 		{`{"actions":[{"kind":"scroll","direction":"in"}]}`, `direction "in" is not one of up, down, left, right`},
 		{`{"actions":[{"kind":"click","x":-1,"y":1}]}`, "x -1 is outside 0 to 7679"},
@@ -60,7 +60,7 @@ func TestActRequestCheckRefuses(t *testing.T) {
 		{`{"actions":[{"kind":"type","text":""}]}`, "text is empty"},
 		{`{"actions":[{"kind":"wait","settle":"on"}]}`, `settle "on" is not one of off`},
 		{`{"actions":[{"kind":"type","text":"` + strings.Repeat("é", 4001) + `"}]}`, "types 4001 characters"}, // S2-32, S2-51
-		{`{"actions":[` + strings.Repeat(double, 12) + `{"kind":"wait"}]}`, "counts 25 actions"}, // S0-73, S0-76
+		{`{"actions":[` + strings.Repeat(double, 12) + `{"kind":"wait"}]}`, "counts 25 actions"},              // S0-73, S0-76
 		{`{"actions":[{"kind":"wait"}],"settle_ms":5001}`, "settle_ms 5001 is outside 0 to 5000"},
 		{`{"actions":[{"kind":"wait"}],"screenshot":"all"}`, `screenshot "all" is not one of final, each, none`},
 		{`{"actions":[{"kind":"wait"}],"region":{"x":0,"y":0,"width":0,"height":1}}`, "region.width 0 is outside"},

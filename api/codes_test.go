@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/errors.md")
 
-// Every code that this package declares is in the table, once.
+// S2-42, S2-43: every code that this package declares is in the table, once.
 func TestCodesAreComplete(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, 0)
 	if err != nil {

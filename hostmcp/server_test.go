@@ -24,6 +24,7 @@ import (
 
 var eras = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
 
+// S2-8: the latest revision, and those of 2025.
 func TestEveryEra(t *testing.T) {
 	for _, version := range eras {
 		t.Run(version, func(t *testing.T) {
@@ -89,7 +90,7 @@ func TestBadArguments(t *testing.T) {
 			[]string{"action 2: unknown field 'txt'; click takes x, y, button, double, modifiers, settle"},
 		},
 		{"computer_act", `{"session": "ID", "actions": [{"kind": "tap"}]}`, []string{"action 1", "kind", "click, move", "tap"}},
-		{"computer_act", `{"session": "ID", "actions": [{"kind": "click", "x": 1.5, "y": 2}]}`, []string{"action 1 (click)", "x", "whole number", "1.5"}},
+		{"computer_act", `{"session": "ID", "actions": [{"kind": "click", "x": 1.5, "y": 2}]}`, []string{"action 1 (click)", "x", "whole number", "1.5"}}, // S2-12
 		{"computer_act", `{"session": "ID", "actions": [{"kind": "click", "x": 1}]}`, []string{"action 1 (click)", "'y' is missing"}},
 		{"computer_act", `{"session": "ID", "actions": ["click"]}`, []string{"action 1", "object"}},
 	} {

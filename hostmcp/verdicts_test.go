@@ -33,7 +33,7 @@ func TestActText(t *testing.T) {
 		stopped *api.Stopped
 		want    []string
 	}{
-		// S3-23, S3-49
+		// S3-10, S3-23, S3-49
 		{"settled", 1, []api.Step{{Kind: "click", Verdict: api.VerdictSettled, WaitedMS: 240, Region: region}}, nil, []string{
 			"The action ran; the screen settled 240ms after it (changed: 40x48 at 560, 40).\nScreen 1280x800", "!Action 1",
 		}},

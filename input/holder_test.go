@@ -459,6 +459,7 @@ func TestPointer(t *testing.T) {
 		}
 		w.expect(strings.ReplaceAll("+N -N +N -N", "N", strconv.Itoa(button)))
 	}
+	// S2-29: the sign of an amount is a direction here.
 	for direction, want := range map[Direction]string{Up: "+4 -4 +4 -4", Down: "+5 -5 +5 -5", Left: "+6 -6 +6 -6", Right: "+7 -7 +7 -7"} {
 		if err := h.Scroll(direction, 2); err != nil {
 			t.Error(err)

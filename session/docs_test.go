@@ -11,7 +11,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/capture/settle"
 )
 
-// The table of values in docs/settling.md is what the code says.
+// The table of values in docs/settling.md is what the code says. S3-63: it has the limits.
 func TestSettlingDoc(t *testing.T) {
 	doc, err := os.ReadFile("../docs/settling.md")
 	if err != nil {
@@ -46,6 +46,14 @@ func TestSettlingDoc(t *testing.T) {
 			if !strings.Contains(line, want) {
 				t.Errorf("the row %q... does not say %q: %q", row, want, line)
 			}
+		}
+	}
+	_, limits, _ := strings.Cut(string(doc), "## Limits")
+	for _, limit := range []string{
+		"change is not success", "caret may count", "thinking from done", "video and a progress bar look alike", "not by application",
+	} {
+		if !strings.Contains(limits, limit) {
+			t.Errorf("no limit says %q", limit)
 		}
 	}
 }

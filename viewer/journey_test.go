@@ -60,7 +60,7 @@ func TestFromTheLinkToTheScreen(t *testing.T) {
 	b := startBrowser(t)
 	b.visit(s, "/#key="+testKey)
 
-	// S0-172: the key leaves the address and stays with the browser.
+	// S0-172, S0-228: the link works by itself. The key leaves the address and stays with the browser.
 	b.Until("document.querySelector('#link').dataset.state === 'live'")
 	if hash := browsertest.Eval[string](b.Tab, "location.href"); strings.Contains(hash, testKey) {
 		t.Errorf("the key is still in the address %s", hash)

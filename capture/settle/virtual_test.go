@@ -61,6 +61,24 @@ func inVirtualTime(t *testing.T, run func(s *stage)) {
 	})
 }
 
+// S3-19: what changed in the middle of a long action is its reaction, and has rested for as
+// long as it has.
+func TestReactionDuringALongAction(t *testing.T) {
+	for _, c := range []struct{ rest, waited time.Duration }{{0, 200 * ms}, {150 * ms, 50 * ms}, {time.Second, 0}} {
+		inVirtualTime(t, func(s *stage) {
+			base := settle.Look(s.buf, s.tracker, nil)
+			time.Sleep(time.Second)
+			(&play{stage: s}).fill(button)
+			time.Sleep(c.rest)
+			v, err := settle.Watch(s.t.Context(), s.buf, s.tracker, settle.Action{Kind: "drag"}, base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.want(v, settle.Settled, c.waited)
+		})
+	}
+}
+
 // S3-31, S3-32, S3-34 and S3-35: what is learned of a kind is its cap, from timeouts too,
 // and nothing else.
 func TestLearning(t *testing.T) {

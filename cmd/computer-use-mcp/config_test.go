@@ -187,7 +187,7 @@ func powerShellWords(line string) (words []string) {
 	return words
 }
 
-// Issue 10, item 2: what each client reads is the path as it is, and the settings.
+// S1-26 and issue 10, item 2: what each client reads is the path as it is, and the settings.
 func TestConfigSnippets(t *testing.T) {
 	env := []envVar{{"COMPUTER_USE_ENGINE", "local"}, {"COMPUTER_USE_VNC_VIEWER", `C:\it's here\v.exe`}}
 	for _, c := range mcpClients {
@@ -224,7 +224,8 @@ func TestConfigSnippets(t *testing.T) {
 	}
 }
 
-// Issue 10, item 2: what is printed starts a server that answers.
+// S2-53 and issue 10, item 2: what is printed, in which there is no secret, starts a server
+// that answers.
 func TestConfigStartsAServer(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

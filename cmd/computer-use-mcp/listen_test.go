@@ -67,6 +67,7 @@ func TestReadToken(t *testing.T) {
 	}
 }
 
+// S1-1: nothing is served to other machines.
 func TestListenLoopback(t *testing.T) {
 	for _, test := range []struct{ address, want string }{
 		{"127.0.0.1:0", ""},

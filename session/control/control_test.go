@@ -53,7 +53,7 @@ func (s *screen) wantHolder(t *testing.T, p Party, name string) {
 	}
 }
 
-// S1-42, S1-45 to S1-47, S1-49: the batch is cancelled and waited for, what it pressed is
+// S1-42, S1-45, S1-47, S1-49: the batch is cancelled and waited for, what it pressed is
 // released, and only then does the person act.
 func TestTakingControlEndsTheBatchBeforeThePersonActs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

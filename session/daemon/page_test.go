@@ -101,6 +101,7 @@ func (w watched) screenshot() []uint32 {
 
 const mine = "document.querySelector('#screen').hasAttribute('data-mine')"
 
+// S1-5, S1-48
 func TestThePageAtARealScreen(t *testing.T) {
 	w := watch(t)
 	typed := w.terminal()
