@@ -189,16 +189,12 @@ func compileGlob(glob string) (*regexp.Regexp, error) {
 		case '?':
 			b.WriteString("[^/]")
 		case '[':
-			end := strings.IndexByte(glob[i+1:], ']')
-			if end < 1 {
+			class, length := globClass(glob[i:])
+			if length == 0 {
 				return nil, errors.New("a [ has no ]")
 			}
-			class := strings.ReplaceAll(glob[i+1:i+1+end], `\`, `\\`)
-			if rest, ok := strings.CutPrefix(class, "!"); ok {
-				class = "^" + rest
-			}
-			b.WriteString("[" + class + "]")
-			i += end + 1
+			b.WriteString(class)
+			i += length - 1
 		case '{':
 			braces++
 			b.WriteString("(?:")
@@ -227,4 +223,18 @@ func compileGlob(glob string) (*regexp.Regexp, error) {
 		return nil, errors.New("a { has no }")
 	}
 	return regexp.Compile("(?s)" + b.String() + "$")
+}
+
+// globClass returns the regular expression of the character class that a glob begins
+// with, and the length of that in the glob in bytes, 0 when it has no end.
+func globClass(glob string) (class string, length int) {
+	end := strings.IndexByte(glob[1:], ']') + 1
+	if end < 2 { // there is no end, or nothing before it
+		return "", 0
+	}
+	class = strings.ReplaceAll(glob[1:end], `\`, `\\`)
+	if rest, ok := strings.CutPrefix(class, "!"); ok {
+		class = "^" + rest
+	}
+	return "[" + class + "]", end + 1
 }

@@ -54,14 +54,11 @@ func (r *ring) Write(p []byte) (int, error) {
 }
 
 // read returns at most most bytes from an offset on, where they begin, and how many
-// bytes were written so far. They begin later when the oldest ones are gone. A negative
-// offset counts from the end.
+// bytes were written so far. They begin later when the oldest ones are gone. offset is
+// not negative.
 func (r *ring) read(offset int64, most int) (data []byte, start, total int64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if offset < 0 {
-		offset = max(0, offset+r.total)
-	}
 	start = min(max(offset, r.total-r.size), r.total)
 	data = make([]byte, min(int64(most), r.total-start))
 	at := start % r.size
