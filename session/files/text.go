@@ -39,7 +39,7 @@ func decode(data []byte) (text, encoding string, ok bool) {
 	return decodeLatin1(data), latin1Name, true
 }
 
-// isBinary reports whether text holds no such control character.
+// isBinary reports whether a character is a control character that no text holds.
 func isBinary(r rune) bool {
 	return r < ' ' && !strings.ContainsRune("\t\n\v\f\r\b\x1b", r) || r == 0x7f
 }
