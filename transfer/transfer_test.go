@@ -3,6 +3,7 @@ package transfer
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -166,5 +167,34 @@ func TestCopyFolder(t *testing.T) {
 	bytes := int64(4 + 10 + 1000 + 3*bufferSize + 17 + bufferSize + 1 + 29 + 3)
 	if r.Path != to || r.Files != files || r.Folders != 5 || r.Links != links || r.Bytes != bytes || !strings.HasPrefix(r.Checksum, "crc32c:") || r.SkippedTotal != 0 {
 		t.Errorf("%+v, want %d bytes", r, bytes)
+	}
+}
+
+// S0-125: the size of a file makes no difference to the memory that a copy takes.
+func TestMemory(t *testing.T) {
+	from := filepath.Join(tempDir(t), "file")
+	allocated := func(size int) uint64 {
+		if err := os.WriteFile(from, bytes.Repeat([]byte("x"), size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		source, err := Open(Host, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer source.Close()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, w := io.Pipe()
+		go func() { w.CloseWithError(source.Pack(context.Background(), w, ignore)) }()
+		_, err = unpack(r, filepath.Join(tempDir(t), "copy"), Options{})
+		_, end := io.Copy(io.Discard, r)
+		if err := errors.Join(err, end); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if small, large := allocated(1<<20), allocated(64<<20); large > small+4<<20 {
+		t.Errorf("a copy of 1 MB takes %d bytes of memory, one of 64 MB %d", small, large)
 	}
 }
