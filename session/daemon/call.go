@@ -62,7 +62,8 @@ func decodeJSON(body []byte, v any) error {
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return api.Errorf(api.CodeBadRequest, "The field %s is unknown.", name).
-			WithFix("Leave it out, or check its spelling.")
+			WithFix("Leave it out, or check its spelling. If the server sent it by itself, the computer is of an older version: " +
+				"ask the user to bring its image up to date and to stop it, then call start_computer.")
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return api.Errorf(api.CodeBadRequest, "The field %q has a value of the wrong kind: %s instead of %s.", e.Field, e.Value, e.Type)

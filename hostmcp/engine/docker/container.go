@@ -177,7 +177,7 @@ func (c *call) start(ctx context.Context, name string, f *found) error {
 	if now, look := c.inspect(ctx, name); look == nil && (now == nil || now.id != f.id || now.isRunning()) {
 		return nil
 	}
-	taken := explainPort(err, name, f)
+	taken := explainPort(err, name, f, c.neighbour(ctx, f))
 	if taken == nil {
 		return c.explain(ctx, "start the container "+name, err)
 	}

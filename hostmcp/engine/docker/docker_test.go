@@ -416,6 +416,13 @@ func TestPortTaken(t *testing.T) {
 	if len(s.containers) != 1 {
 		t.Error("a computer was removed because of a port")
 	}
+
+	// Two computers for one row of ports.
+	delete(s.fail, "POST start")
+	ensure(t, s.engine())
+	s.fail["POST start"] = errors.New("Bind for 127.0.0.1:22016 failed: port is already allocated")
+	second := s.engine(func(c *Config) { c.Name, c.PortBase = "d", 22005 })
+	refused(t, second, api.CodePortTaken, "Port 22016 is taken by the container c, another computer", "COMPUTER_USE_PORT_BASE")
 }
 
 func TestExplainPort(t *testing.T) {
@@ -433,12 +440,12 @@ func TestExplainPort(t *testing.T) {
 		{"address already in use", "One of the ports is taken"},
 		{"listen tcp 127.0.0.1:99: bind: address already in use", "One of the ports is taken"},
 	} {
-		e := explainPort(errors.New(test.text), "c", f)
+		e := explainPort(errors.New(test.text), "c", f, "")
 		if e == nil || e.Code != api.CodePortTaken || !strings.HasPrefix(e.Message, test.port) || !strings.Contains(e.Error(), "COMPUTER_USE_PORT_BASE") {
 			t.Errorf("%q: %v", test.text, e)
 		}
 	}
-	if e := explainPort(errors.New("exec: computer-start: no such file"), "c", f); e != nil {
+	if e := explainPort(errors.New("exec: computer-start: no such file"), "c", f, ""); e != nil {
 		t.Error(e)
 	}
 }

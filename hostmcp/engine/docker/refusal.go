@@ -82,9 +82,26 @@ var portWords = []string{
 
 var portForm = regexp.MustCompile(`127\.0\.0\.1:(\d+)`)
 
-// explainPort returns the refusal for a port that is taken, nil when err is about
-// something else.
-func explainPort(err error, name string, f *found) *api.Error {
+// neighbour returns the name of a container that runs as another computer, or its relay,
+// on ports that f wants; empty when there is none.
+func (c *call) neighbour(ctx context.Context, f *found) string {
+	list, err := c.docker.ContainerList(ctx, client.ContainerListOptions{Filters: client.Filters{}.Add("label", labelPortBase)})
+	if err != nil {
+		return "" // this only adds to another error
+	}
+	for _, other := range list.Items {
+		base, _ := strconv.Atoi(other.Labels[labelPortBase])
+		overlaps := f.portBase-api.MaxScreens <= base && base <= f.portBase+api.MaxScreens
+		if overlaps && len(other.Ports) > 0 && other.ID != f.id && len(other.Names) > 0 {
+			return strings.TrimPrefix(other.Names[0], "/")
+		}
+	}
+	return ""
+}
+
+// explainPort returns the refusal for a port that is taken, by another computer if
+// neighbour names its container, nil when err is about something else.
+func explainPort(err error, name string, f *found, neighbour string) *api.Error {
 	text := err.Error()
 	known := false
 	for _, words := range portWords {
@@ -101,6 +118,9 @@ func explainPort(err error, name string, f *found) *api.Error {
 		}
 	}
 	why := "is taken by another program"
+	if neighbour != "" {
+		why = "is taken by the container " + neighbour + ", another computer"
+	}
 	if strings.Contains(text, "forbidden by its access permissions") {
 		why = "is kept by Windows for itself (`netsh interface ipv4 show excludedportrange tcp` lists such ranges)"
 	}

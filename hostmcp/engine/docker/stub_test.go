@@ -205,6 +205,18 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// list is the answer to a request for the containers that run.
+func (s *stub) list() (all []container.Summary) {
+	for _, b := range s.containers {
+		if b.state == container.StateRunning {
+			all = append(all, container.Summary{
+				ID: b.id, Names: []string{"/" + b.name}, Labels: b.request.Labels, Ports: []container.PortSummary{{PrivatePort: apiPort}},
+			})
+		}
+	}
+	return all
+}
+
 // answer carries out one request.
 func (s *stub) answer(r *http.Request, path string) (any, error) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
@@ -224,6 +236,8 @@ func (s *stub) answer(r *http.Request, path string) (any, error) {
 		return map[string]any{
 			"ServerVersion": "27.1", "OperatingSystem": "Stub", "OSType": "linux", "SecurityOptions": []string{"name=seccomp,profile=builtin"},
 		}, nil
+	case path == "/containers/json":
+		return s.list(), nil
 	case parts[0] == "images" && verb == "create":
 		return s.pull(r.URL.Query().Get("fromImage") + ":" + r.URL.Query().Get("tag"))
 	case parts[0] == "images":
