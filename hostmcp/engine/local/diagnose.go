@@ -91,12 +91,19 @@ func trySandbox(ctx context.Context, bwrap string) error {
 // leastDisk is how much room the computer's home should have in bytes.
 const leastDisk = 1 << 30
 
-// diskCheck says how much room there is where the folder is or will be.
+// diskCheck says how much room there is where the folder is or will be, if it can be
+// written at all.
 func diskCheck(folder string) engine.Check {
 	var s unix.Statfs_t
 	at := folder
 	for unix.Statfs(at, &s) != nil && at != filepath.Dir(at) {
 		at = filepath.Dir(at)
+	}
+	if err := unix.Access(at+"/.", unix.W_OK); err != nil { // a file is no folder
+		return engine.Check{
+			Name: "disk", Detail: fmt.Sprintf("%s cannot be made or used: %s: %v", folder, at, err),
+			Fix: "Make that folder writable for you, or let XDG_DATA_HOME and XDG_STATE_HOME name folders that are.",
+		}
 	}
 	free := s.Bavail * uint64(s.Bsize)
 	text := fmt.Sprintf("%.1f GB are free for %s", float64(free)/1e9, folder)

@@ -137,7 +137,8 @@ func userDir(variable, fallback string) (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("find the user's home folder: %v", err)
+		return "", engine.Unavailable("There is no folder for the computer: %v.", err).
+			WithFix("Set HOME to your home folder, in the client's configuration of this MCP server too, or %s to a folder.", variable)
 	}
 	return filepath.Join(home, fallback), nil
 }
