@@ -49,8 +49,8 @@ func busyName(name string) bool {
 }
 
 // overText reports whether the pointer is the upright bar that stands for text that
-// can be selected or edited. One without a name is known by its shape: narrow, upright
-// and held in the middle.
+// can be selected or edited. One without a name is known by its shape: upright, its
+// height at least one and a half times its width, and held in the middle.
 func overText(c frame.Cursor) bool {
 	if c.Name != "" {
 		return c.Name == "xterm" || c.Name == "text" || c.Name == "ibeam"
@@ -58,7 +58,7 @@ func overText(c frame.Cursor) bool {
 	shape := opaque(c)
 	third := image.Pt(shape.Dx()/3, shape.Dy()/3)
 	middle := image.Rectangle{Min: shape.Min.Add(third), Max: shape.Max.Sub(third)}
-	return shape.Dy() >= 2*shape.Dx() && image.Pt(c.HotX, c.HotY).In(middle)
+	return 2*shape.Dy() >= 3*shape.Dx() && image.Pt(c.HotX, c.HotY).In(middle)
 }
 
 // opaque bounds what a pointer's picture shows, its shadow left out.

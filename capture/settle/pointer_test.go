@@ -38,6 +38,7 @@ func TestOverText(t *testing.T) {
 			return c
 		}(), false},
 		{"an upright bar", drawn(11, 12, stem, feet), true},
+		{"xterm's, of the X server's own font", drawn(4, 8, image.Rect(0, 0, 9, 3), image.Rect(3, 3, 6, 13), image.Rect(0, 13, 9, 16)), true},
 		{"an arrow", drawn(4, 4, image.Rect(3, 2, 14, 22)), false},
 		{"a narrow arrow, held at its tip", drawn(8, 2, image.Rect(6, 2, 12, 22)), false},
 		{"a cross", drawn(11, 11, image.Rect(10, 2, 12, 20), image.Rect(2, 10, 20, 12)), false},
