@@ -15,6 +15,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/session"
 	"github.com/falleng0d/computer-use-mcp/session/browse"
 	"github.com/falleng0d/computer-use-mcp/session/browser"
+	"github.com/falleng0d/computer-use-mcp/session/files"
 	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
 
@@ -95,6 +96,12 @@ func closeScreens(m *display.Manager, log *slog.Logger) {
 	if err := m.Close(ctx); err != nil {
 		log.Error("close screens", "error", err)
 	}
+}
+
+// filesOf returns what does calls on files: this program again, as the programs' user.
+func filesOf(o Options) files.Runner {
+	// Not its path: the file may have been replaced by another version by now.
+	return files.Runner{Command: []string{"/proc/self/exe", filesCommand}, Home: o.HomeDir, User: o.ProgramUser, Env: environ(o)}
 }
 
 // environ returns the environment of everything that an agent can reach, apart from

@@ -29,7 +29,7 @@ type route struct {
 	pattern string
 	access  access
 	answer  answer
-	handle  func(*Daemon, *call) (result any, err error)
+	handle  handler
 }
 
 // routes is the whole API.
@@ -40,11 +40,11 @@ var routes = []route{
 	{api.RouteRelease, token, plain, (*Daemon).release},
 	{api.RouteStart, token, plain, (*Daemon).start},
 	{api.RouteEnd, token, plain, (*Daemon).end},
-	{api.RouteObserve, token, mixed, (*Daemon).observe},
-	{api.RouteAct, token, mixed, (*Daemon).act},
-	{api.RouteWait, token, mixed, (*Daemon).wait},
-	{api.RouteConfigure, token, plain, (*Daemon).configure},
-	{api.RouteHuman, token, mixed, (*Daemon).human},
+	{api.RouteObserve, token, mixed, onImages((*session.Session).Observe)},
+	{api.RouteAct, token, mixed, onProgress((*session.Session).Act)},
+	{api.RouteWait, token, mixed, onImages((*session.Session).Wait)},
+	{api.RouteConfigure, token, plain, on((*session.Session).Configure)},
+	{api.RouteHuman, token, mixed, onProgress((*session.Session).RequestHuman)},
 	{api.RouteShow, token, plain, (*Daemon).show},
 	{api.RouteShell, token, plain, on((*session.Session).Shell)},
 	{api.RouteSetCwd, token, plain, on((*session.Session).SetCwd)},
@@ -52,15 +52,15 @@ var routes = []route{
 	{api.RouteJobStop, token, plain, on((*session.Session).JobStop)},
 	{api.RouteJobList, token, plain, on((*session.Session).JobList)},
 	{api.RouteListFiles, token, plain, on((*session.Session).ListFiles)},
-	{api.RouteReadFile, token, mixed, (*Daemon).readFile},
+	{api.RouteReadFile, token, mixed, onImages((*session.Session).ReadFile)},
 	{api.RouteWriteFile, token, plain, on((*session.Session).WriteFile)},
 	{api.RouteEditFile, token, plain, on((*session.Session).EditFile)},
 	{api.RouteSearchFiles, token, plain, on((*session.Session).SearchFiles)},
 	{api.RoutePutArchive, token, itself, (*Daemon).putArchive},
 	{api.RouteGetArchive, token, itself, (*Daemon).getArchive},
 	{api.RouteClipboard, token, plain, on((*session.Session).Clipboard)},
-	{api.RouteOpenPath, token, mixed, (*Daemon).openPath},
-	{api.RouteLaunchApp, token, mixed, (*Daemon).launchApp},
+	{api.RouteOpenPath, token, mixed, onImages((*session.Session).OpenPath)},
+	{api.RouteLaunchApp, token, mixed, onImages((*session.Session).LaunchApp)},
 	{api.RoutePageText, token, plain, on((*session.Session).PageText)},
 	{api.RouteStartDevTools, token, plain, on((*session.Session).StartDevTools)},
 	{api.RouteStopDevTools, token, plain, on((*session.Session).StopDevTools)},
@@ -152,67 +152,6 @@ func (d *Daemon) show(c *call) (any, error) {
 		result.Shown = r.Page && d.cfg.Show(n)
 	}
 	return result, nil
-}
-
-// session returns the session that the path names, after decoding the body into v.
-func (d *Daemon) session(c *call, v any) (*session.Session, error) {
-	if err := c.decode(v); err != nil {
-		return nil, err
-	}
-	return d.cfg.Table.Get(c.r.PathValue("id"))
-}
-
-func (d *Daemon) observe(c *call) (any, error) {
-	var r api.ObserveRequest
-	s, err := d.session(c, &r)
-	if err != nil {
-		return nil, err
-	}
-	result, images, err := s.Observe(c.r.Context(), r)
-	c.images = images
-	return result, err
-}
-
-func (d *Daemon) act(c *call) (any, error) {
-	var r api.ActRequest
-	s, err := d.session(c, &r)
-	if err != nil {
-		return nil, err
-	}
-	result, images, err := s.Act(c.r.Context(), r, c.progress)
-	c.images = images
-	return result, err
-}
-
-func (d *Daemon) wait(c *call) (any, error) {
-	var r api.WaitRequest
-	s, err := d.session(c, &r)
-	if err != nil {
-		return nil, err
-	}
-	result, images, err := s.Wait(c.r.Context(), r)
-	c.images = images
-	return result, err
-}
-
-func (d *Daemon) configure(c *call) (any, error) {
-	var r api.ConfigureRequest
-	s, err := d.session(c, &r)
-	if err != nil {
-		return nil, err
-	}
-	return s.Configure(c.r.Context(), r)
-}
-
-func (d *Daemon) human(c *call) (any, error) {
-	var r api.HumanRequest
-	s, err := d.session(c, &r)
-	if err != nil {
-		return nil, err
-	}
-	result, images, err := s.RequestHuman(c.r.Context(), r, c.progress)
-	c.images = images
-	return result, err
 }
 
 func (d *Daemon) shutdown(*call) (any, error) {
