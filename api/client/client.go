@@ -90,21 +90,18 @@ func (c *Client) End(ctx context.Context, session string) (api.EndResult, error)
 }
 
 // Observe returns the session's screen, with at most one image.
-func (c *Client) Observe(ctx context.Context, session string, r api.ObserveRequest) (o api.Observation, images []Image, err error) {
-	images, err = c.Do(ctx, Request{Route: api.RouteObserve, Path: id(session), Body: r}, &o)
-	return o, images, err
+func (c *Client) Observe(ctx context.Context, session string, r api.ObserveRequest) (api.Observation, []Image, error) {
+	return callImages[api.Observation](ctx, c, Request{Route: api.RouteObserve, Path: id(session), Body: r})
 }
 
 // Act runs a batch. progress may be nil.
-func (c *Client) Act(ctx context.Context, session string, r api.ActRequest, progress func(api.Progress)) (a api.ActResult, images []Image, err error) {
-	images, err = c.Do(ctx, Request{Route: api.RouteAct, Path: id(session), Body: r, Progress: progress}, &a)
-	return a, images, err
+func (c *Client) Act(ctx context.Context, session string, r api.ActRequest, progress func(api.Progress)) (api.ActResult, []Image, error) {
+	return callImages[api.ActResult](ctx, c, Request{Route: api.RouteAct, Path: id(session), Body: r, Progress: progress})
 }
 
 // Wait waits for a condition.
-func (c *Client) Wait(ctx context.Context, session string, r api.WaitRequest) (w api.WaitResult, images []Image, err error) {
-	images, err = c.Do(ctx, Request{Route: api.RouteWait, Path: id(session), Body: r}, &w)
-	return w, images, err
+func (c *Client) Wait(ctx context.Context, session string, r api.WaitRequest) (api.WaitResult, []Image, error) {
+	return callImages[api.WaitResult](ctx, c, Request{Route: api.RouteWait, Path: id(session), Body: r})
 }
 
 // Configure pins settling values and returns those in force.
@@ -119,9 +116,8 @@ func (c *Client) Shutdown(ctx context.Context) error {
 }
 
 // RequestHuman asks a person to take over and waits for the answer. progress may be nil.
-func (c *Client) RequestHuman(ctx context.Context, session string, r api.HumanRequest, progress func(api.Progress)) (h api.HumanResult, images []Image, err error) {
-	images, err = c.Do(ctx, Request{Route: api.RouteHuman, Path: id(session), Body: r, Progress: progress}, &h)
-	return h, images, err
+func (c *Client) RequestHuman(ctx context.Context, session string, r api.HumanRequest, progress func(api.Progress)) (api.HumanResult, []Image, error) {
+	return callImages[api.HumanResult](ctx, c, Request{Route: api.RouteHuman, Path: id(session), Body: r, Progress: progress})
 }
 
 // Show waits until the session has a screen and tells how a person can see it.
@@ -135,6 +131,12 @@ func id(session string) map[string]string { return map[string]string{"id": sessi
 func call[T any](ctx context.Context, c *Client, r Request) (result T, err error) {
 	_, err = c.Do(ctx, r, &result)
 	return result, err
+}
+
+// callImages is Do for a route with images.
+func callImages[T any](ctx context.Context, c *Client, r Request) (result T, images []Image, err error) {
+	images, err = c.Do(ctx, r, &result)
+	return result, images, err
 }
 
 // Do calls a route, decodes the result into result and returns the images. Cancelling

@@ -7,15 +7,13 @@ import (
 )
 
 // OpenPath shows a page or a file on the session's screen.
-func (c *Client) OpenPath(ctx context.Context, session string, r api.OpenPathRequest) (o api.Observation, images []Image, err error) {
-	images, err = c.Do(ctx, Request{Route: api.RouteOpenPath, Path: id(session), Body: r}, &o)
-	return o, images, err
+func (c *Client) OpenPath(ctx context.Context, session string, r api.OpenPathRequest) (api.Observation, []Image, error) {
+	return callImages[api.Observation](ctx, c, Request{Route: api.RouteOpenPath, Path: id(session), Body: r})
 }
 
 // LaunchApp starts an application on the session's screen, or raises its window.
-func (c *Client) LaunchApp(ctx context.Context, session string, r api.LaunchAppRequest) (o api.Observation, images []Image, err error) {
-	images, err = c.Do(ctx, Request{Route: api.RouteLaunchApp, Path: id(session), Body: r}, &o)
-	return o, images, err
+func (c *Client) LaunchApp(ctx context.Context, session string, r api.LaunchAppRequest) (api.Observation, []Image, error) {
+	return callImages[api.Observation](ctx, c, Request{Route: api.RouteLaunchApp, Path: id(session), Body: r})
 }
 
 // StartDevTools attaches chrome-devtools-mcp to the browser of the session's screen.
@@ -26,4 +24,9 @@ func (c *Client) StartDevTools(ctx context.Context, session string, r api.StartD
 // StopDevTools ends what StartDevTools has started.
 func (c *Client) StopDevTools(ctx context.Context, session string) (api.StopDevToolsResult, error) {
 	return call[api.StopDevToolsResult](ctx, c, Request{Route: api.RouteStopDevTools, Path: id(session), Body: struct{}{}})
+}
+
+// PageText reads the page in front of the browser of the session's screen.
+func (c *Client) PageText(ctx context.Context, session string, r api.PageTextRequest) (api.PageText, error) {
+	return call[api.PageText](ctx, c, Request{Route: api.RoutePageText, Path: id(session), Body: r})
 }

@@ -37,9 +37,8 @@ func (c *Client) ListFiles(ctx context.Context, session string, r api.ListFilesR
 }
 
 // ReadFile reads a text, or an image, which then is the one image.
-func (c *Client) ReadFile(ctx context.Context, session string, r api.ReadFileRequest) (f api.ReadFileResult, images []Image, err error) {
-	images, err = c.Do(ctx, Request{Route: api.RouteReadFile, Path: id(session), Body: r}, &f)
-	return f, images, err
+func (c *Client) ReadFile(ctx context.Context, session string, r api.ReadFileRequest) (api.ReadFileResult, []Image, error) {
+	return callImages[api.ReadFileResult](ctx, c, Request{Route: api.RouteReadFile, Path: id(session), Body: r})
 }
 
 // WriteFile replaces a file as a whole.
