@@ -122,6 +122,51 @@ func TestAVNCProgramAndAPageCompete(t *testing.T) {
 	}
 }
 
+// S0-171: a VNC program and the screen exchange what is copied, while its person has control.
+func TestAVNCProgramExchangesTheClipboard(t *testing.T) {
+	w := watch(t)
+	c, err := w.program(w.vnc(NativeControl), identity.ViewerKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clipboard, err := w.desktop.Screen.Clipboard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantHeld := func(want string) {
+		t.Helper()
+		var got string
+		for end := time.Now().Add(10 * time.Second); got != want; {
+			if time.Now().After(end) {
+				t.Fatalf("the screen's clipboard holds %q, want %q", got, want)
+			}
+			got, _ = clipboard.Get(t.Context())
+		}
+	}
+	c.CutText([]byte("while it only watches"))
+	c.Pointer(5, 5, 1)
+	c.Pointer(5, 5, 0)
+	w.wantHolder(control.Human, "VNC viewer")
+	if got, _ := clipboard.Get(t.Context()); got != "" {
+		t.Errorf("a program that only watched copied %q", got)
+	}
+	c.CutText([]byte("copied here"))
+	wantHeld("copied here")
+	if err := clipboard.Set("copied there"); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(10*time.Second, func() { c.Close() }).Stop()
+	for {
+		message, err := c.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := message.(rfbtest.CutText); ok && string(text.Text) == "copied there" {
+			return
+		}
+	}
+}
+
 // S1-44: a connection that only watches.
 func TestAVNCProgramThatMayOnlyWatch(t *testing.T) {
 	w := watch(t)
