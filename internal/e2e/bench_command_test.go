@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Issue 10, item 7: bench measures the product, and the peers that are here, on this
+// S3-61 and issue 10, item 7: bench measures the product, and the peers that are here, on this
 // machine; and has go measure what is made in the source.
 func TestBench(t *testing.T) {
 	c := newComputer(t)
