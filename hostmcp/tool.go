@@ -54,12 +54,18 @@ type Call struct {
 func (c *Call) Progress(message string) { c.progress(message) }
 
 // with makes a Handler of a function that takes its arguments as a struct. The JSON
-// names of A are the names of the tool's fields.
+// names of A are the names of the tool's fields. Requests of package api check more than
+// a Field can say; what they refuse does not reach the computer.
 func with[A any](run func(ctx context.Context, c *Call, args A) (*Reply, error)) Handler {
 	return func(ctx context.Context, c *Call) (*Reply, error) {
 		var args A
 		if err := json.Unmarshal(c.Args, &args); err != nil {
 			return nil, err
+		}
+		if r, ok := any(args).(interface{ Check() error }); ok {
+			if err := r.Check(); err != nil {
+				return nil, err
+			}
 		}
 		return run(ctx, c, args)
 	}

@@ -55,9 +55,6 @@ func appTools() []Tool {
 }
 
 func openPath(ctx context.Context, c *Call, args api.OpenPathRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	result, images, err := c.Computer.OpenPath(ctx, c.Session, args)
 	if err != nil {
 		return nil, err
@@ -66,9 +63,6 @@ func openPath(ctx context.Context, c *Call, args api.OpenPathRequest) (*Reply, e
 }
 
 func launchApp(ctx context.Context, c *Call, args api.LaunchAppRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	result, images, err := c.Computer.LaunchApp(ctx, c.Session, args)
 	if err != nil {
 		return nil, err

@@ -124,9 +124,6 @@ func readFile(ctx context.Context, c *Call, args api.ReadFileRequest) (*Reply, e
 }
 
 func writeFile(ctx context.Context, c *Call, args api.WriteFileRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	r, err := c.Computer.WriteFile(ctx, c.Session, args)
 	if err != nil {
 		return nil, err
@@ -140,9 +137,6 @@ func writeFile(ctx context.Context, c *Call, args api.WriteFileRequest) (*Reply,
 }
 
 func editFile(ctx context.Context, c *Call, args api.EditFileRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	r, err := c.Computer.EditFile(ctx, c.Session, args)
 	if err != nil {
 		return nil, err
@@ -156,9 +150,6 @@ func editFile(ctx context.Context, c *Call, args api.EditFileRequest) (*Reply, e
 }
 
 func searchFiles(ctx context.Context, c *Call, args api.SearchFilesRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	r, err := c.Computer.SearchFiles(ctx, c.Session, args)
 	if err != nil {
 		return nil, err

@@ -28,9 +28,6 @@ func pageTools() []Tool {
 }
 
 func pageText(ctx context.Context, c *Call, args api.PageTextRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	r, err := c.Computer.PageText(ctx, c.Session, args)
 	if err != nil {
 		return nil, err

@@ -66,9 +66,6 @@ func observe(ctx context.Context, c *Call, args api.ObserveRequest) (*Reply, err
 }
 
 func act(ctx context.Context, c *Call, args api.ActRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	result, images, err := c.Computer.Act(ctx, c.Session, args, func(p api.Progress) { c.Progress(p.Message) })
 	if err != nil {
 		return nil, err

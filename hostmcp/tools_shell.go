@@ -79,9 +79,6 @@ func shellTools() []Tool {
 }
 
 func runShell(ctx context.Context, c *Call, args api.ShellRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	result, err := c.Computer.Shell(ctx, c.Session, args)
 	if err != nil {
 		return nil, err
@@ -135,9 +132,6 @@ func shellText(r api.ShellResult) string {
 }
 
 func jobOutput(ctx context.Context, c *Call, args api.JobOutputRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	r, err := c.Computer.JobOutput(ctx, c.Session, args)
 	if err != nil {
 		return nil, err
@@ -204,9 +198,6 @@ func setCwd(ctx context.Context, c *Call, args api.SetCwdRequest) (*Reply, error
 }
 
 func useClipboard(ctx context.Context, c *Call, args api.ClipboardRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	r, err := c.Computer.Clipboard(ctx, c.Session, args)
 	if err != nil {
 		return nil, err

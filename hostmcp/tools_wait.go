@@ -63,9 +63,6 @@ func waitTools() []Tool {
 }
 
 func wait(ctx context.Context, c *Call, args api.WaitRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	result, images, err := c.Computer.Wait(ctx, c.Session, args)
 	if err != nil {
 		return nil, err
@@ -74,9 +71,6 @@ func wait(ctx context.Context, c *Call, args api.WaitRequest) (*Reply, error) {
 }
 
 func configure(ctx context.Context, c *Call, args api.ConfigureRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	result, err := c.Computer.Configure(ctx, c.Session, args)
 	if err != nil {
 		return nil, err
@@ -85,9 +79,6 @@ func configure(ctx context.Context, c *Call, args api.ConfigureRequest) (*Reply,
 }
 
 func requestHuman(ctx context.Context, c *Call, args api.HumanRequest) (*Reply, error) {
-	if err := args.Check(); err != nil {
-		return nil, err
-	}
 	result, images, err := c.Computer.RequestHuman(ctx, c.Session, args, func(p api.Progress) { c.Progress(p.Message) })
 	if err != nil {
 		return nil, err
