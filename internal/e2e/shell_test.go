@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
 // shell runs a command that must come to its end.
@@ -63,6 +65,22 @@ func (c *computer) token() string {
 		c.t.Fatal("no token")
 	}
 	return token
+}
+
+// S0-34: npm install -g and pip install need no rights; what they install is in home and
+// on PATH.
+func TestInstallIntoHome(t *testing.T) {
+	xvfbtest.Need(t, "npm")
+	s := newComputer(t).agent().start("Packages")
+	s.on("write_file", map[string]any{"path": "hello/package.json", "content": `{"name": "hello", "version": "1.0.0", "bin": "hello"}`})
+	s.on("write_file", map[string]any{"path": "hello/hello", "content": "#!/bin/sh\necho from npm\n"})
+	got := s.shell("npm install --global --offline --no-audit --no-fund ./hello && hello && command -v hello")
+	if !strings.HasSuffix(got.fields["stdout"].(string), "from npm\n/home/computer/.local/bin/hello\n") {
+		t.Errorf("npm: %s", got.text)
+	}
+	if out := s.stdout("cat /etc/pip.conf"); out != "[global]\nbreak-system-packages = true\n" {
+		t.Errorf("pip.conf: %q", out)
+	}
 }
 
 // S0-102, S0-103, S0-104.

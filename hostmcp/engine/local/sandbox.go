@@ -121,7 +121,7 @@ func parents(path string) []string {
 }
 
 // generatedEtc returns the files of /etc that name the computer and its users
-// instead of this machine and its users.
+// instead of this machine and its users, and what its programs find otherwise than there.
 func (e *Engine) generatedEtc() map[string]string {
 	uid, gid := e.programIDs()
 	passwd := "root:x:0:0:root:/root:/usr/sbin/nologin\n"
@@ -142,6 +142,8 @@ func (e *Engine) generatedEtc() map[string]string {
 		"machine-id": hex.EncodeToString(machine[:16]) + "\n",
 		"passwd":     passwd + "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
 		"group":      group + "nogroup:x:65534:\n",
+		// pip install goes into home, as the system cannot be written, without being asked to.
+		"pip.conf": "[global]\nbreak-system-packages = true\n",
 	}
 }
 

@@ -180,9 +180,13 @@ func (e *Engine) prepare() error {
 	return os.WriteFile(token, []byte(api.NewID()+"\n"), 0o600)
 }
 
-// xdefaults lets X terminals show every script: their default is a bitmap font
-// with few letters.
-const xdefaults = "*VT100.faceName: monospace\n*VT100.faceSize: 10\n"
+// homeFiles are what a new home begins with, as in the container image.
+var homeFiles = map[string]string{
+	// X terminals show every script: their default is a bitmap font with few letters.
+	".Xdefaults": "*VT100.faceName: monospace\n*VT100.faceSize: 10\n",
+	// npm install -g installs where programs may write.
+	".npmrc": "prefix=${HOME}/.local\n",
+}
 
 // makeHome makes the computer's home when there is none, and gives it to the user of
 // the programs.
@@ -194,12 +198,14 @@ func (e *Engine) makeHome() error {
 	err := os.Mkdir(e.home, 0o700)
 	if err == nil {
 		// Only now is it certain that no program has put a link here.
-		file := filepath.Join(e.home, ".Xdefaults")
-		if err := os.WriteFile(file, []byte(xdefaults), 0o644); err != nil {
-			return err
-		}
-		if err := os.Chown(file, uid, gid); err != nil {
-			return err
+		for name, content := range homeFiles {
+			file := filepath.Join(e.home, name)
+			if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+				return err
+			}
+			if err := os.Chown(file, uid, gid); err != nil {
+				return err
+			}
 		}
 	} else if !errors.Is(err, fs.ErrExist) {
 		return err
