@@ -55,19 +55,11 @@ func appTools() []Tool {
 }
 
 func openPath(ctx context.Context, c *Call, args api.OpenPathRequest) (*Reply, error) {
-	result, images, err := c.Computer.OpenPath(ctx, c.Session, args)
-	if err != nil {
-		return nil, err
-	}
-	return &Reply{Text: observationText(result), Structured: result, Images: images}, nil
+	return observed(c.Computer.OpenPath(ctx, c.Session, args))
 }
 
 func launchApp(ctx context.Context, c *Call, args api.LaunchAppRequest) (*Reply, error) {
-	result, images, err := c.Computer.LaunchApp(ctx, c.Session, args)
-	if err != nil {
-		return nil, err
-	}
-	return &Reply{Text: observationText(result), Structured: result, Images: images}, nil
+	return observed(c.Computer.LaunchApp(ctx, c.Session, args))
 }
 
 func startDevTools(ctx context.Context, c *Call) (*Reply, error) {

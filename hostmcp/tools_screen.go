@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
+	"github.com/falleng0d/computer-use-mcp/api/client"
 )
 
 // screenTools look at a session's screen and act on it.
@@ -58,11 +59,15 @@ func screenTools() []Tool {
 }
 
 func observe(ctx context.Context, c *Call, args api.ObserveRequest) (*Reply, error) {
-	result, images, err := c.Computer.Observe(ctx, c.Session, args)
+	return observed(c.Computer.Observe(ctx, c.Session, args))
+}
+
+// observed is the reply of a tool whose whole result is the screen.
+func observed(o api.Observation, images []client.Image, err error) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reply{Text: observationText(result), Structured: result, Images: images}, nil
+	return &Reply{Text: observationText(o), Structured: o, Images: images}, nil
 }
 
 func act(ctx context.Context, c *Call, args api.ActRequest) (*Reply, error) {
