@@ -10,7 +10,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
-// S0-1: the official TypeScript SDKs, in both protocol eras.
+// S0-1, S3-59: the official TypeScript SDKs, in both protocol eras.
 func TestTypeScriptClients(t *testing.T) {
 	xvfbtest.Need(t, "node")
 	c := newComputer(t)

@@ -488,6 +488,21 @@ func TestOtherComputer(t *testing.T) {
 	refused(t, e, api.CodeComputerMismatch, "docker rm --force c")
 }
 
+// S1-24: two names are two computers, with nothing in common.
+func TestTwoComputers(t *testing.T) {
+	s := newStub(t)
+	offline := func(c *Config) { c.Offline = true }
+	one := ensure(t, s.engine(offline))
+	two := ensure(t, s.engine(offline, func(c *Config) { c.Name, c.PortBase = "d", 22000 }))
+	if one.ComputerID == two.ComputerID || one.Token == two.Token || one.BaseURL == two.BaseURL || one.Viewer == two.Viewer {
+		t.Errorf("%+v, %+v", one, two)
+	}
+	c, d := s.find("c").request.HostConfig, s.find("d").request.HostConfig
+	if c.Mounts[0].Source != "c-home" || d.Mounts[0].Source != "d-home" || c.NetworkMode != "c-net" || d.NetworkMode != "d-net" {
+		t.Errorf("mounts %+v, %+v, networks %s, %s", c.Mounts, d.Mounts, c.NetworkMode, d.NetworkMode)
+	}
+}
+
 // S1-20, S1-22: a network that leads nowhere is a choice for each computer, at its creation.
 func TestOffline(t *testing.T) {
 	s := newStub(t)
