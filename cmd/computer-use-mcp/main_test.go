@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -151,26 +152,36 @@ func TestInfoJSON(t *testing.T) {
 	}
 }
 
+// initialize is what a client says first.
+const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+
+// startPiped starts a program and returns the other ends of its stdin and stdout.
+func startPiped(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err = cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return in, out
+}
+
 // S0-38: without arguments it is the server. Whatever is logged, every line on stdout is a
 // message of the protocol.
 func TestStdoutIsTheProtocol(t *testing.T) {
 	for _, level := range []string{"debug", "info", "warn", "error", "loud"} {
 		t.Run(level, func(t *testing.T) {
 			cmd := program(t, []string{"COMPUTER_USE_LOG=" + level})
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			in, out := startPiped(t, cmd)
 			lines := bufio.NewReader(out)
 			for _, line := range []string{
-				`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+				initialize,
 				`not a message`,
 				`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 				`{"jsonrpc":"2.0","id":2,"method":"no/such"}`,
@@ -198,19 +209,9 @@ func TestStdoutIsTheProtocol(t *testing.T) {
 // by signal.
 func TestClientStopsReading(t *testing.T) {
 	cmd := program(t, nil)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startPiped(t, cmd)
 	out.Close()
-	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	fmt.Fprintln(in, initialize)
 	cmd.Wait()
 	if !cmd.ProcessState.Exited() {
 		t.Errorf("ended by %v", cmd.ProcessState)
