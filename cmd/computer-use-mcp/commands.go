@@ -67,8 +67,15 @@ func commands() []command {
 		},
 		{
 			name: "try", help: "open a computer and drive it as an agent would; writes try.png",
-			examples: []example{{"COMPUTER_USE_ENGINE=local computer-use-mcp try", "without Docker"}},
-			prepare:  (*app).try,
+			about: []string{
+				"It types into a terminal in a session of its own, prints how long each step took, and leaves the last picture in " +
+					"this folder. At a terminal the screen stays open until Enter. The computer keeps running.",
+			},
+			examples: []example{
+				{"computer-use-mcp try", "does it work, and what does it look like?"},
+				{"COMPUTER_USE_ENGINE=local computer-use-mcp try", "without Docker"},
+			},
+			prepare: (*app).try,
 		},
 		{
 			name: "doctor", help: "check everything that an agent's work needs; what a bug report starts with",
@@ -128,9 +135,13 @@ func commands() []command {
 		},
 		{
 			name: "completion", help: "print the completion of a shell",
-			operand:  operand{name: "shell", values: shells},
-			examples: []example{{"computer-use-mcp completion bash >~/.local/share/bash-completion/completions/computer-use-mcp", "for every new shell"}},
-			prepare:  (*app).completion,
+			operand: operand{name: "shell", values: shells},
+			examples: []example{
+				{"computer-use-mcp completion bash >~/.local/share/bash-completion/completions/computer-use-mcp", "for every new bash"},
+				{"computer-use-mcp completion zsh >~/.zfunc/_computer-use-mcp", "for zsh, with ~/.zfunc in its fpath"},
+				{"computer-use-mcp completion fish >~/.config/fish/completions/computer-use-mcp.fish", "for every new fish"},
+			},
+			prepare: (*app).completion,
 		},
 		{
 			name: "version", help: "print the version",
@@ -267,6 +278,11 @@ func (o operand) accepted() string {
 		return ""
 	}
 	return "\nAccepted: " + strings.Join(o.values, ", ")
+}
+
+// choice says what the operand may be, for documentation; it has values.
+func (o operand) choice() string {
+	return fmt.Sprintf("The %s is one of %s.", o.name, strings.Join(o.values, ", "))
 }
 
 // parseFlags is flags.Parse with an error that names the flag as a person writes it.

@@ -36,6 +36,14 @@ type option struct {
 // String is the flag as a usage line shows it.
 func (o option) String() string { return strings.TrimSpace(o.name + " " + o.value) }
 
+// about is what the flag does, and its default.
+func (o option) about() string {
+	if o.def == "" {
+		return o.help
+	}
+	return o.help + " (default " + o.def + ")"
+}
+
 // flags returns the command's flags, sorted by name.
 func (c command) flags() []option {
 	set := c.flagSet()
@@ -87,14 +95,13 @@ func (a *app) writeCommand(w io.Writer, c command) {
 	for _, paragraph := range c.about {
 		fmt.Fprintf(w, "\n%s\n", wrap(paragraph, ""))
 	}
+	if c.operand.values != nil {
+		fmt.Fprintf(w, "\n%s\n", wrap(c.operand.choice(), ""))
+	}
 	if flags := c.flags(); len(flags) > 0 {
 		fmt.Fprint(w, "\nFlags:\n")
 		for _, o := range flags {
-			help := o.help
-			if o.def != "" {
-				help += " (default " + o.def + ")"
-			}
-			fmt.Fprintf(w, "  %s\n      %s\n", o, wrap(help, "      "))
+			fmt.Fprintf(w, "  %s\n      %s\n", o, wrap(o.about(), "      "))
 		}
 	}
 	fmt.Fprint(w, "\nExamples:\n")

@@ -19,8 +19,11 @@ func (a *app) writeMan(w io.Writer) {
 		for _, paragraph := range c.about {
 			fmt.Fprintf(w, ".IP\n%s\n", roff(paragraph))
 		}
+		if c.operand.values != nil {
+			fmt.Fprintf(w, ".IP\n%s\n", roff(c.operand.choice()))
+		}
 		for _, o := range c.flags() {
-			fmt.Fprintf(w, ".RS\n.TP\n.B %s\n%s\n.RE\n", roff(o.String()), roff(o.help))
+			fmt.Fprintf(w, ".RS\n.TP\n.B %s\n%s\n.RE\n", roff(o.String()), roff(o.about()))
 		}
 	}
 	fmt.Fprint(w, ".SH ENVIRONMENT\n")
