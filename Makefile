@@ -11,7 +11,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 FUZZTIME := 30s
 BENCHTIME := 1s
 
-.PHONY: help try assets build test test-windows race lint fuzz bench docs image image-slim e2e-docker release changelog clean
+.PHONY: help try assets build test test-windows race lint fuzz bench docs picture image image-slim e2e-docker release changelog clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,9 +52,11 @@ bench: ## run every benchmark for BENCHTIME (1s)
 	$(MAKE) assets
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 
-docs: assets ## write the pages that are made of the code, and the README's picture
+docs: ## write the pages that are made of the code
 	go test -count=1 -run Doc ./api ./hostmcp -update
-	mkdir -p bin
+
+picture: assets ## take the README's picture of the viewer page, which shows the time
+	rm -rf bin/_artifacts && mkdir -p bin
 	go test -count=1 -run ThePageOpensByItself ./internal/e2e -artifacts -outputdir $(CURDIR)/bin
 	find bin/_artifacts -name page.png -exec cp {} docs/page.png ';'
 
