@@ -6,7 +6,6 @@ import (
 	"image"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
 	"github.com/falleng0d/computer-use-mcp/capture/settle"
+	"github.com/falleng0d/computer-use-mcp/session/files"
 )
 
 const (
@@ -66,7 +66,7 @@ func (s *Session) await(ctx context.Context, d *Desktop, r api.WaitRequest) (whe
 	case api.WaitWindow:
 		return where, awaitWindow(ctx, d.Screen, r.Title)
 	case api.WaitFile:
-		path := s.path(r.Path)
+		path := files.Resolve(s.table.cfg.Programs.Home, s.work.folder(), r.Path)
 		return where, every(ctx, poll, func() bool {
 			_, err := os.Lstat(path)
 			return err == nil
@@ -220,16 +220,4 @@ func changeOr(ctx context.Context, buf *frame.Buffer, since frame.Stamp, d time.
 
 func containsFold(s, part string) bool {
 	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
-}
-
-// path resolves a path that an agent gives: ~ is home, a relative one starts in the
-// session's folder.
-func (s *Session) path(name string) string {
-	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
-		return filepath.Join(s.table.cfg.Programs.Home, rest)
-	}
-	if !filepath.IsAbs(name) {
-		return filepath.Join(s.work.folder(), name)
-	}
-	return name
 }

@@ -11,17 +11,19 @@ import (
 	"github.com/falleng0d/computer-use-mcp/api"
 )
 
-// path makes a path that an agent gives absolute: ~ is home, a relative one starts in
-// the session's folder.
-func (p place) path(name string) string {
+// Resolve makes a path that an agent gives absolute: ~ is home, a relative one starts in
+// dir, the session's folder.
+func Resolve(home, dir, name string) string {
 	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
-		return filepath.Join(p.home, rest)
+		return filepath.Join(home, rest)
 	}
 	if !filepath.IsAbs(name) {
-		return filepath.Join(p.dir, name)
+		return filepath.Join(dir, name)
 	}
 	return filepath.Clean(name)
 }
+
+func (p place) path(name string) string { return Resolve(p.home, p.dir, name) }
 
 // enter returns the absolute path of a folder that programs can be started in.
 func enter(p place, r api.SetCwdRequest) (api.SetCwdResult, error) {
