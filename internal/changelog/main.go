@@ -20,8 +20,8 @@ import (
 
 // inner are the packages whose changes only developers see.
 var inner = []string{
-	"arch", "bench", "browsertest", "ci", "conformance", "e2e", "golden", "leaktest", "lint", "make", "release", "test",
-	"testscreen", "xvfbtest",
+	"arch", "bench", "browsertest", "ci", "conformance", "e2e", "freeports", "fuzz", "golden", "leaktest", "lint", "make",
+	"release", "test", "tests", "testscreen", "treetest", "xvfbtest",
 }
 
 // commit is one that a reader may care about.
