@@ -275,7 +275,8 @@ func TestTransferRefusedOnTheHost(t *testing.T) {
 	}
 }
 
-// A refusal names the argument that the agent has given, not what it is called on the wire.
+// S0-120: a refusal names the argument that the agent has given, not what it is called on
+// the wire.
 func TestTransferNamesItsArguments(t *testing.T) {
 	for name, args := range map[string]transferArgs{
 		"host_path":     {Direction: fromComputer, ComputerPath: "x"},

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// S0-12, S0-15: a computer's life: made, used, stopped, started, removed, made again. Its
+// S0-1, S0-12, S0-15: a computer's life: made, used, stopped, started, removed, made again. Its
 // home outlives all of it.
 func TestDockerLife(t *testing.T) {
 	c := newDockerComputer(t)

@@ -39,7 +39,7 @@ func TestShell(t *testing.T) {
 	if out := s.stdout("echo $PATH; echo $LANG; env"); !strings.HasPrefix(out, "/home/computer/.local/bin:") || !strings.Contains(out, "UTF-8") {
 		t.Errorf("%q", out)
 	}
-	s.observe()
+	s.observe() // S0-92: with a screen, commands have it
 	if out := s.stdout("echo $DISPLAY; test -r $XAUTHORITY && echo readable"); out != c.info().Screens[0].Display+"\nreadable\n" {
 		t.Errorf("with a screen: %q", out)
 	}

@@ -53,7 +53,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// Issue 5, "native viewer and page compete": TigerVNC's viewer and the page in Chromium
+// S0-2, and issue 5, "native viewer and page compete": TigerVNC's viewer and the page in Chromium
 // take a screen from each other, and the one that loses it is told.
 func TestTigerVNCAndThePageCompete(t *testing.T) {
 	w := watch(t)
