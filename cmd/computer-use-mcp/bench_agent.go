@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +86,7 @@ func (b *benchmark) run(ctx context.Context) error {
 	for _, c := range b.calls() {
 		m, err := b.measure(ctx, c)
 		if err == nil {
-			err = b.compare(ctx, m, c.rivals, c.cleanup)
+			err = b.compare(ctx, m, c)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.what, err)
@@ -176,16 +177,24 @@ func (b *benchmark) start(ctx context.Context) error {
 	return nil
 }
 
+// timing is a script that prints how many nanoseconds each round of a rival takes, and
+// nothing where the computer does not have it.
+const timing = `command -v %[1]s >/dev/null || exit 0
+export SIZE=%[2]s
+for i in $(seq %[3]d); do
+	%[4]s >&2
+	start=$(date +%%s%%N)
+	%[5]s >&2 || exit 1
+	end=$(date +%%s%%N)
+	echo $((end - start))
+done`
+
 // compare adds a row for each rival that the computer has, or one without.
-func (b *benchmark) compare(ctx context.Context, m measurement, rivals []rival, cleanup string) error {
-	before := len(b.rows)
-	for _, r := range rivals {
+func (b *benchmark) compare(ctx context.Context, m measurement, c benchCall) error {
+	compared := false
+	for _, r := range c.rivals {
 		program, _, _ := strings.Cut(r.command, " ")
-		if cleanup == "" {
-			cleanup = "true"
-		}
-		script := fmt.Sprintf("command -v %s >/dev/null || exit 0\nexport SIZE=%s\nfor i in $(seq %d); do %s >&2; s=$(date +%%s%%N); %s >&2 || exit 1; e=$(date +%%s%%N); echo $((e-s)); done",
-			program, b.size, b.rounds, cleanup, r.command)
+		script := fmt.Sprintf(timing, program, b.size, b.rounds, cmp.Or(c.cleanup, "true"), r.command)
 		var result api.ShellResult
 		if _, err := b.client.facts(ctx, "shell", map[string]any{"session": b.session, "command": script}, &result); err != nil {
 			return err
@@ -197,11 +206,12 @@ func (b *benchmark) compare(ctx context.Context, m measurement, rivals []rival, 
 				with.their = append(with.their, time.Duration(ns))
 			}
 		}
-		if result.ExitCode != nil && *result.ExitCode == 0 && len(with.their) == b.rounds {
+		if len(with.their) == b.rounds {
 			b.rows = append(b.rows, with)
+			compared = true
 		}
 	}
-	if len(b.rows) == before {
+	if !compared {
 		b.rows = append(b.rows, m)
 	}
 	return nil
