@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/falleng0d/computer-use-mcp/hostmcp/engine/docker"
 )
@@ -38,8 +37,7 @@ func (a *app) benchSource(ctx context.Context, t benchTable, rounds int) (*goBen
 	if exec.CommandContext(ctx, "docker", "image", "inspect", docker.DevImage).Run() == nil {
 		cmd.Env = append(cmd.Env, "E2E_DOCKER_IMAGE="+docker.DevImage)
 	}
-	// The benchmarks end what they have started.
-	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, 20*time.Second
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // as Ctrl-C does: go waits for its tests
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

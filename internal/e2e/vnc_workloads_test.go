@@ -66,7 +66,7 @@ func (c *canvas) move(from image.Rectangle, to image.Point) {
 	c.keep(from.Add(to.Sub(from.Min)), c.cut(from))
 }
 
-// keep takes over what was drawn.
+// keep takes over what was drawn, and looks at some of the pixels for probes.
 func (c *canvas) keep(r image.Rectangle, pix []uint32) {
 	const most = 40
 	for range 4 * most {
@@ -82,12 +82,7 @@ func (c *canvas) keep(r image.Rectangle, pix []uint32) {
 }
 
 // cut returns what a rectangle shows.
-func (c *canvas) cut(r image.Rectangle) (pix []uint32) {
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		pix = append(pix, c.pix[y*c.Dx()+r.Min.X:][:r.Dx()]...)
-	}
-	return pix
-}
+func (c *canvas) cut(r image.Rectangle) []uint32 { return part(c.pix, c.Dx(), r) }
 
 // part returns a rectangle of pixels in rows of another width.
 func part(pix []uint32, stride int, r image.Rectangle) (out []uint32) {
