@@ -22,9 +22,10 @@ type Image struct {
 // seen is what the session has received of its screen: the last whole image and the
 // patches on it since.
 type seen struct {
-	stamp   frame.Stamp // of the last image
-	at      time.Time   // when it was sent; zero when none was
-	wholeAt time.Time   // when the last one was sent that is no patch
+	stamp   frame.Stamp  // of the last image
+	cursor  frame.Cursor // as it was then
+	at      time.Time    // when it was sent; zero when none was
+	wholeAt time.Time    // when the last one was sent that is no patch
 	view    view
 }
 
@@ -118,8 +119,9 @@ func (s *Session) picture(ctx context.Context, d *Desktop, w wish, o *api.Observ
 	now := time.Now()
 	var show image.Rectangle
 	var looked frame.Stamp
+	var cursor frame.Cursor
 	d.Screen.Frame().Read(func(v frame.View) {
-		looked = v.Stamp
+		looked, cursor = v.Stamp, v.Cursor
 		o.Frame = api.Frame{ID: v.Stamp.Gen, Epoch: v.Stamp.Epoch, CapturedAt: now.UTC(), Width: v.Width, Height: v.Height}
 		o.Cursor = api.Point{X: v.Cursor.X, Y: v.Cursor.Y}
 		o.Image, show = s.choose(v, w, now)
@@ -144,9 +146,9 @@ func (s *Session) picture(ctx context.Context, d *Desktop, w wish, o *api.Observ
 	}
 	if i.PatchesFrame != 0 {
 		// What changed meanwhile may lie outside the patch.
-		s.seen.stamp, s.seen.at = looked, now
+		s.seen.stamp, s.seen.cursor, s.seen.at = looked, cursor, now
 	} else {
-		s.seen = seen{stamp: shot.Stamp, at: now, wholeAt: now, view: w.view}
+		s.seen = seen{stamp: shot.Stamp, cursor: shot.Cursor, at: now, wholeAt: now, view: w.view}
 	}
 	return &Image{ContentType: shot.Format.MIME(), Data: shot.Data}, nil
 }
@@ -190,7 +192,9 @@ func (s *Session) unchanged(v frame.View, w wish, changed image.Rectangle, now t
 	if !s.fresh(v, w, now) {
 		return false
 	}
-	if w.whole() && w.view.cursor && v.Stamp.Cursor != s.seen.stamp.Cursor {
+	// Not the stamp's count of its changes: a program was busy for a moment, and the
+	// pointer is what it was.
+	if is, was := v.Cursor, s.seen.cursor; w.whole() && w.view.cursor && (is.Serial != was.Serial || is.X != was.X || is.Y != was.Y) {
 		return false
 	}
 	if !w.view.region.Empty() {

@@ -114,6 +114,13 @@ func TestUnchangedImageIsLeftOut(t *testing.T) {
 		// A pointer that moves counts where it is drawn.
 		screens.last().buf.SetCursor(frame.Cursor{Serial: 1, X: 9, Y: 9})
 		step(api.ImageSent, full)
+		screens.last().buf.SetCursor(frame.Cursor{Serial: 2, X: 9, Y: 9}) // busy
+		screens.last().buf.SetCursor(frame.Cursor{Serial: 1, X: 9, Y: 9}) // and no more
+		step(api.ImageUnchanged, full)
+		screens.last().buf.SetCursor(frame.Cursor{Serial: 2, X: 9, Y: 9})
+		step(api.ImageSent, full)
+		screens.last().buf.SetCursor(frame.Cursor{Serial: 1, X: 9, Y: 9})
+		step(api.ImageSent, full)
 		bare := api.ObserveRequest{ImageOptions: api.ImageOptions{Cursor: ptr(false)}}
 		step(api.ImageSent, bare)
 		screens.last().buf.SetCursor(frame.Cursor{Serial: 1, X: 10, Y: 9})
