@@ -105,7 +105,8 @@ func (x *examination) typeLine(ctx context.Context) {
 	for _, step := range steps {
 		var answer struct{ Met *bool }
 		if err = x.use(ctx, step.tool, step.args, &answer); err == nil && answer.Met != nil && !*answer.Met {
-			err = ill("The %s in which a line is typed did not come (%s).", step.args["for"], program)
+			err = api.Errorf(api.CodeInternal, "A line was to be typed into a terminal, but its %s did not come.", step.args["for"]).
+				WithFix("Terminals need a program and a font: Debian's xterm and fonts-dejavu-core, for example. See `computer-use-mcp logs` when there are.")
 		}
 		if err != nil {
 			break
