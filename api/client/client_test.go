@@ -40,6 +40,7 @@ func code(err error) api.Code {
 	return api.Code(fmt.Sprint(err))
 }
 
+// S1-28: every call says which computer and which home it means.
 func TestRequest(t *testing.T) {
 	session := api.NewID()
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
