@@ -37,15 +37,15 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	defer os.RemoveAll(dir)
 	build := exec.Command("go", "build", "-o", dir, "../../cmd/...")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the binaries: %v\n%s", err, out)
+		os.RemoveAll(dir)
 		os.Exit(1)
 	}
 	binary = filepath.Join(dir, "computer-use-mcp")
-	leaktest.Main(m)
+	leaktest.Main(m, suite.check, func() error { return os.RemoveAll(dir) })
 }
 
 // computer is one local computer with state, home and ports of its own.
@@ -70,9 +70,12 @@ func newComputer(t testing.TB, settings ...string) *computer {
 		fmt.Sprintf("COMPUTER_USE_PORT_BASE=%d", c.base))
 	c.env = append(c.env, settings...)
 	t.Cleanup(func() {
+		state := filepath.Join(dir, "state")
+		suite.computer(state) // the cookies go when it stops
 		if out, err := c.command("stop").CombinedOutput(); err != nil {
 			t.Errorf("stop: %v\n%s", err, out)
 		}
+		suite.computer(state) // with what it said at its end
 	})
 	return c
 }
@@ -150,6 +153,7 @@ func (c *computer) agentWith(options *mcp.ClientOptions) *agent {
 type prefixed struct{ t testing.TB }
 
 func (p *prefixed) Write(b []byte) (int, error) {
+	suite.log(p.t.Name()+": stderr", b)
 	p.t.Logf("server: %s", bytes.TrimSpace(b))
 	return len(b), nil
 }
@@ -184,6 +188,7 @@ func (a *agent) within(limit time.Duration, name string, args map[string]any) (a
 
 // tryUntil calls a tool with another deadline.
 func (a *agent) tryUntil(ctx context.Context, name string, args map[string]any) (answer, error) {
+	suite.typed(args)
 	result, err := a.client.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: args})
 	if err != nil {
 		return answer{}, fmt.Errorf("call %s: %w", name, err)
@@ -213,7 +218,11 @@ func (a *agent) tryUntil(ctx context.Context, name string, args map[string]any) 
 		}
 		return got, r
 	}
-	return got, json.Unmarshal(raw, &got.fields)
+	err = json.Unmarshal(raw, &got.fields)
+	if link, ok := got.fields["viewer"].(string); ok {
+		suite.link(link)
+	}
+	return got, err
 }
 
 // call calls a tool that must succeed.

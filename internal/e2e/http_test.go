@@ -64,6 +64,7 @@ func newHTTPServer(t testing.TB, c *computer, w io.Writer) *httpServer {
 		t.Fatal(err)
 	}
 	s.token = strings.TrimSpace(string(token))
+	suite.secret("HTTP token", s.token)
 	if strings.Contains(line, s.token) {
 		t.Error("the token is in the log")
 	}

@@ -13,7 +13,7 @@ import (
 // A person who does nothing gets to see what agents do: the browser opens at the first
 // screen, and the same page goes to the next one (S0-225, S0-226, S0-173). The key is
 // neither on a command line nor in the visible address. It also makes the README's
-// picture, with -artifacts; see `make docs`.
+// picture, with -artifacts; see `make picture`.
 func TestThePageOpensByItself(t *testing.T) {
 	dir := t.TempDir()
 	addresses := filepath.Join(dir, "addresses")
@@ -72,7 +72,9 @@ func (s *session) writes(command string) {
 		"command":    "xterm -T '" + title + "' -fa 'DejaVu Sans Mono' -fs 17 -geometry 72x20+60+60",
 		"background": true, "keep": true,
 	})
-	s.on("computer_wait", map[string]any{"for": "window", "title": title})
+	if got := s.on("computer_wait", map[string]any{"for": "window", "title": title, "timeout_ms": 25_000}); got.fields["met"] != true {
+		s.t.Fatalf("no terminal opens: %s", got.text)
+	}
 	s.act(
 		map[string]any{"kind": "click", "x": 400, "y": 400},
 		map[string]any{"kind": "type", "text": "PS1='$ '; clear\n" + command + "\n"},

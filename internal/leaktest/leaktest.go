@@ -17,10 +17,16 @@ const module = "github.com/falleng0d/computer-use-mcp"
 // grace is how long goroutines that were told to stop may take to do so.
 const grace = 5 * time.Second
 
-// Main runs the package's tests and exits, with status 1 when they fail or leave
-// goroutines behind.
-func Main(m *testing.M) {
+// Main runs the package's tests and then the checks, and exits, with status 1 when one
+// of them fails or goroutines are left behind.
+func Main(m *testing.M, checks ...func() error) {
 	code := m.Run()
+	for _, check := range checks {
+		if err := check(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
 	if code == 0 {
 		if left := Wait(grace); len(left) > 0 {
 			fmt.Fprintf(os.Stderr, "%d goroutines are still running after the tests:\n\n%s\n",
