@@ -46,7 +46,7 @@ func (p *xPainter) Resize(width, height int) {
 // The same situations as in virtual time, drawn by an X program and captured.
 func TestSituationsOnXvfb(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes 30 s of real time")
+		t.Skip("SKIPPED: it takes 30 s of real time, and -short asks for less")
 	}
 	xvfbtest.Need(t, "xrandr")
 	for _, sit := range situations {
