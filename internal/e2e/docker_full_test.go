@@ -24,7 +24,7 @@ func newFullComputer(t testing.TB, settings ...string) *dockerComputer {
 	t.Helper()
 	image := os.Getenv(dockerFullImage)
 	if image == "" {
-		t.Skip("needs the full image: run make e2e-docker")
+		t.Skip("SKIPPED: this test needs the full image: run make e2e-docker")
 	}
 	return newDockerComputer(t, append([]string{"COMPUTER_USE_IMAGE=" + image}, settings...)...)
 }
