@@ -60,9 +60,7 @@ func (b *Browsers) script(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "/bin/bash", append([]string{"-euc", profileScript, "profile"}, args...)...)
 	cmd.Env = b.cfg.Env
 	cmd.Dir = "/"
-	if u := b.cfg.User; u != nil && (int(u.UID) != os.Geteuid() || int(u.GID) != os.Getegid()) {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: u.UID, Gid: u.GID}}
-	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: b.cfg.User.Sys()}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s the browser's profile: %v: %.300s", args[0], err, out)
 	}
