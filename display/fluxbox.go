@@ -27,8 +27,8 @@ const managerTime = 5 * time.Second
 // session.configVersion keeps it from "upgrading" the settings. The style is made
 // of flat colours because each gradient and picture costs round trips to the X
 // server at the start (measured: 95 ms to take over with Debian's style, 50 ms
-// with this), and has no background because style backgrounds are set by an
-// outside program that opens an error window when it fails.
+// with this), and its background is unset because style backgrounds, the one called
+// none too, are set by an outside program that opens an error window when it fails.
 const (
 	fluxboxInit = `session.configVersion: 13
 session.menuFile: %[1]s/menu
@@ -66,7 +66,7 @@ Mod1 F4 :Close
 *.borderColor: #242933
 *.borderWidth: 1
 *.bevelWidth: 2
-background: none
+background: unset
 menu.title: flat solid
 menu.frame: flat solid
 menu.hilite: flat solid
@@ -89,7 +89,7 @@ window.grip.focus: flat solid
 window.grip.unfocus: flat solid
 window.handleWidth: 4
 `
-	fluxboxOverlay = "background: none\n"
+	fluxboxOverlay = "background: unset\n"
 )
 
 // startManager starts the window manager and returns when it has taken over the
