@@ -75,7 +75,7 @@ RUN fc-cache --force --system-only
 # architecture's name; Debian's npm fetches it and stays behind in this stage, of which
 # nothing but its products is shipped.
 FROM work AS fetch
-RUN apt-get update; apt-get install npm
+RUN apt-get update; apt-get install npm; rm -rf /var/lib/apt/lists/*
 # Certificates of a proxy between the build machine and the registries, if there is
 # one (see extra-ca/README).
 COPY extra-ca/ /extra-ca/
