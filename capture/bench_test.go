@@ -7,7 +7,6 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/capture"
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
-	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
@@ -26,11 +25,7 @@ func BenchmarkCapture(b *testing.B) {
 func benchmarkCapture(b *testing.B, size image.Point, damage image.Rectangle) {
 	s := xvfbtest.Start(b, xvfbtest.Options{Width: size.X, Height: size.Y})
 	painter := s.Painter(b)
-	conn, err := x11.Dial(s.Display, s.Cookie)
-	if err != nil {
-		b.Fatal(err)
-	}
-	src, err := capture.NewSource(conn)
+	src, err := capture.Dial(s.Display, s.Cookie)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -66,11 +61,7 @@ func BenchmarkCaptureStatic(b *testing.B) {
 	for _, size := range []image.Point{{1280, 800}, {1920, 1080}} {
 		b.Run(fmt.Sprintf("%dx%d", size.X, size.Y), func(b *testing.B) {
 			s := xvfbtest.Start(b, xvfbtest.Options{Width: size.X, Height: size.Y})
-			conn, err := x11.Dial(s.Display, s.Cookie)
-			if err != nil {
-				b.Fatal(err)
-			}
-			src, err := capture.NewSource(conn)
+			src, err := capture.Dial(s.Display, s.Cookie)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -42,7 +42,6 @@ type State struct {
 
 // xSource is the Source of a real X server.
 type xSource struct {
-	conn   *x11.Conn
 	watch  *x11.Watch
 	cursor frame.Cursor // the shape last fetched; used only by Poll
 	size   image.Point  // of the screen as of the last Poll
@@ -52,20 +51,18 @@ type xSource struct {
 	closed  bool         // guarded by mu
 }
 
-// NewSource returns the Source of an X server. It takes over conn, which must
-// serve nothing else, and closes it also when it fails.
-func NewSource(conn *x11.Conn) (Source, error) {
-	watch, err := conn.Watch()
+// Dial returns the Source of the X server of a display; see [x11.DialWatch].
+func Dial(display string, cookie []byte) (Source, error) {
+	watch, err := x11.DialWatch(display, cookie)
 	if err != nil {
-		conn.Close()
 		return nil, err
 	}
-	return &xSource{conn: conn, watch: watch}, nil
+	return &xSource{watch: watch}, nil
 }
 
 func (s *xSource) Changed() <-chan struct{} { return s.watch.Changed() }
 
-func (s *xSource) Done() <-chan struct{} { return s.conn.Done() }
+func (s *xSource) Done() <-chan struct{} { return s.watch.Done() }
 
 func (s *xSource) Poll() (State, error) {
 	ch, err := s.watch.Take()
@@ -73,7 +70,7 @@ func (s *xSource) Poll() (State, error) {
 		return State{}, err
 	}
 	if ch.CursorShape {
-		c, err := s.conn.Cursor()
+		c, err := s.watch.Cursor()
 		if err != nil {
 			return State{}, err
 		}
@@ -110,7 +107,7 @@ func (s *xSource) Grab(rects []image.Rectangle, use func(pix []uint32, stride in
 	if err := s.fit(s.size.X * s.size.Y); err != nil {
 		return err
 	}
-	if err := s.conn.GrabRows(s.segment, s.size.X, bands(rects)); err != nil {
+	if err := s.watch.GrabRows(s.segment, s.size.X, bands(rects)); err != nil {
 		return err
 	}
 	use(s.segment.Pix, s.size.X)
@@ -127,12 +124,12 @@ func (s *xSource) fit(pixels int) (err error) {
 		s.segment.Close()
 		s.segment = nil
 	}
-	s.segment, err = s.conn.NewSegment(pixels)
+	s.segment, err = s.watch.NewSegment(pixels)
 	return err
 }
 
 func (s *xSource) Close() {
-	s.conn.Close() // first: it ends the call that holds mu
+	s.watch.Close() // first: it ends the call that holds mu
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.segment != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/capture"
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
-	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
@@ -30,11 +29,7 @@ func startPump(t testing.TB, s *xvfbtest.Server) (*capture.Pump, *frame.Buffer) 
 // runPump starts a Pump; stop ends it and returns Run's error.
 func runPump(t testing.TB, s *xvfbtest.Server, buf *frame.Buffer) (pump *capture.Pump, stop func() error) {
 	t.Helper()
-	conn, err := x11.Dial(s.Display, s.Cookie)
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := capture.NewSource(conn)
+	src, err := capture.Dial(s.Display, s.Cookie)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,14 +78,11 @@ func (c *connections) setUp(ctx context.Context, s *Screen) (err error) {
 	if c.clipboard, err = input.NewClipboard(c.selection, "CLIPBOARD"); err != nil {
 		return err
 	}
-	conn, err := s.dial(ctx)
+	source, err := capture.Dial(s.Display(), s.cookie)
 	if err != nil {
 		return err
 	}
-	source, err := capture.NewSource(conn)
-	if err != nil {
-		return err
-	}
+	context.AfterFunc(ctx, source.Close)
 	c.pump = capture.NewPump(source, s.buf)
 	return nil
 }

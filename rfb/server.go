@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/falleng0d/computer-use-mcp/internal/quickio"
 )
 
 // Server accepts the TCP connections of viewers: one port for each screen. Its
@@ -122,7 +124,7 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, screen int) {
 	}
 	cfg.Log = cfg.Log.With("screen", screen)
 	defer s.unpend(conn)
-	c := NewConn(conn, cfg)
+	c := NewConn(quickio.New(conn), cfg)
 	loggedIn := false
 	c.onLogin = func() {
 		loggedIn = true

@@ -11,7 +11,6 @@ import (
 	"github.com/falleng0d/computer-use-mcp/capture"
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
 	"github.com/falleng0d/computer-use-mcp/capture/settle"
-	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
@@ -68,11 +67,7 @@ func TestSituationsOnXvfb(t *testing.T) {
 
 // watchScreen captures a server's screen into a Buffer until the test ends.
 func watchScreen(t testing.TB, server *xvfbtest.Server) (buf *frame.Buffer, refresh func()) {
-	conn, err := x11.Dial(server.Display, server.Cookie)
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := capture.NewSource(conn)
+	src, err := capture.Dial(server.Display, server.Cookie)
 	if err != nil {
 		t.Fatal(err)
 	}

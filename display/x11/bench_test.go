@@ -10,7 +10,7 @@ import (
 // BenchmarkGrabRows tells what a request costs against the rows it copies.
 func BenchmarkGrabRows(b *testing.B) {
 	s := xvfbtest.Start(b, xvfbtest.Options{})
-	c := dialTest(b, s)
+	c := watchTest(b, s)
 	seg, err := c.NewSegment(1280 * 800)
 	if err != nil {
 		b.Fatal(err)

@@ -6,9 +6,11 @@
 //     events is full; a Conn reads events at all times and never waits for a
 //     reply while it handles one;
 //   - it logs to stderr and looks for an authority file when it gets no cookie;
-//     here it does neither.
+//     here it does neither;
+//   - it is slow, so that a [Watch], which works at every change of the screen, speaks
+//     the protocol itself (wire).
 //
-// Every Conn has one job: capture, input or windows. The X server handles the
+// Every Conn has one job: input, windows or the clipboard. The X server handles the
 // requests of one connection in order; two connections are only ordered by a
 // round trip ([Conn.Sync]) on the first before a request on the second.
 //
@@ -68,7 +70,9 @@ func Dial(display string, cookie []byte) (*Conn, error) {
 	return c, nil
 }
 
-func dial(display string, cookie []byte) (*Conn, error) {
+// dialSocket connects to the X server of a display. The caller has dialTimeout to
+// agree with it on the rest.
+func dialSocket(display string, cookie []byte) (*net.UnixConn, error) {
 	number, ok := strings.CutPrefix(display, ":")
 	if _, err := strconv.ParseUint(number, 10, 16); err != nil || !ok {
 		return nil, errors.New(`the name is not of the form ":5"`)
@@ -76,12 +80,20 @@ func dial(display string, cookie []byte) (*Conn, error) {
 	if len(cookie) != 16 {
 		return nil, fmt.Errorf("the cookie has %d bytes, not 16", len(cookie))
 	}
+	nc, err := net.DialTimeout("unix", "/tmp/.X11-unix/X"+number, dialTimeout)
+	if err != nil {
+		return nil, err
+	}
+	nc.SetDeadline(time.Now().Add(dialTimeout))
+	return nc.(*net.UnixConn), nil
+}
+
+func dial(display string, cookie []byte) (*Conn, error) {
 	open := func() (*xgb.Conn, net.Conn, error) {
-		nc, err := net.DialTimeout("unix", "/tmp/.X11-unix/X"+number, dialTimeout)
+		nc, err := dialSocket(display, cookie)
 		if err != nil {
 			return nil, nil, err
 		}
-		nc.SetDeadline(time.Now().Add(dialTimeout))
 		x, err := xgb.NewConnNetWithCookieHex(nc, hex.EncodeToString(cookie))
 		if err != nil {
 			nc.Close()

@@ -24,6 +24,16 @@ func dialTest(t testing.TB, s *xvfbtest.Server) *Conn {
 	return c
 }
 
+func watchTest(t testing.TB, s *xvfbtest.Server) *Watch {
+	t.Helper()
+	w, err := DialWatch(s.Display, s.Cookie)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	return w
+}
+
 func TestDial(t *testing.T) {
 	s := xvfbtest.Start(t, xvfbtest.Options{Width: 640, Height: 480})
 	c := dialTest(t, s)
@@ -64,6 +74,10 @@ func TestDialRefused(t *testing.T) {
 			if c, err := Dial(c.display, c.cookie); err == nil {
 				c.Close()
 				t.Error("connected")
+			}
+			if w, err := DialWatch(c.display, c.cookie); err == nil {
+				w.Close()
+				t.Error("watches")
 			}
 		})
 	}

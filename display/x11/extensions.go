@@ -8,14 +8,13 @@ import (
 	"sync"
 
 	"github.com/jezek/xgb"
-	"github.com/jezek/xgb/damage"
 	"github.com/jezek/xgb/randr"
 	"github.com/jezek/xgb/xfixes"
 	"github.com/jezek/xgb/xproto"
 )
 
-// extensionNames are the extensions that every X server of ours has.
-var extensionNames = [...]string{"MIT-SHM", "DAMAGE", "XFIXES", "XTEST", "RANDR"}
+// extensionNames are the extensions that a Conn uses; every X server of ours has them.
+var extensionNames = [...]string{"XFIXES", "XTEST", "RANDR"}
 
 // An X server gives each extension a major opcode and the numbers of its first
 // event and error. xgb keeps the opcode per connection, but how to read events
@@ -89,12 +88,9 @@ func useExtensions(x *xgb.Conn) error {
 	}
 	x.ExtLock.Unlock()
 
-	// Servers enable these three only for a client that named a version.
+	// Servers enable these two only for a client that named a version.
 	if _, err := xfixes.QueryVersion(x, 5, 0).Reply(); err != nil {
 		return failed("agree on an XFIXES version", err)
-	}
-	if _, err := damage.QueryVersion(x, 1, 1).Reply(); err != nil {
-		return failed("agree on a DAMAGE version", err)
 	}
 	if _, err := randr.QueryVersion(x, 1, 5).Reply(); err != nil {
 		return failed("agree on a RANDR version", err)

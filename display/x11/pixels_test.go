@@ -27,7 +27,7 @@ func TestGrabRows(t *testing.T) {
 		p.Fill(image.Rect(i, i, 203, i+1), uint32(i+1)*0x010203)
 	}
 	p.Sync()
-	c := dialTest(t, s)
+	c := watchTest(t, s)
 	seg, err := c.NewSegment(203 * 97)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func checkSegment(t *testing.T, pid, owner int) {
 func TestSegmentAfterKill(t *testing.T) {
 	if display := os.Getenv("X11TEST_DISPLAY"); display != "" {
 		cookie, _ := hex.DecodeString(os.Getenv("X11TEST_COOKIE"))
-		c, err := Dial(display, cookie)
+		c, err := DialWatch(display, cookie)
 		if err == nil {
 			_, err = c.NewSegment(1000)
 		}
@@ -137,7 +137,7 @@ func TestSegmentOfOtherUser(t *testing.T) {
 	xvfbtest.NeedThat(t, os.Geteuid() == 0, "root, to start an X server as another user")
 	const nobody = 65534
 	s := xvfbtest.Start(t, xvfbtest.Options{Width: 64, Height: 64, User: &syscall.Credential{Uid: nobody, Gid: nobody}})
-	c := dialTest(t, s)
+	c := watchTest(t, s)
 	seg, err := c.NewSegment(64 * 64)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestSegmentOfOtherUser(t *testing.T) {
 		t.Error(err)
 	}
 	seg.Close()
-	c.Sync()
+	dialTest(t, s).Sync()
 	if lines := segmentsOf(t, os.Getpid()); len(lines) != 0 {
 		t.Errorf("left behind: %q", lines)
 	}
@@ -156,11 +156,7 @@ func TestSegmentOfOtherUser(t *testing.T) {
 func TestWatch(t *testing.T) {
 	s := xvfbtest.Start(t, xvfbtest.Options{Width: 200, Height: 100})
 	p := s.Painter(t)
-	c := dialTest(t, s)
-	w, err := c.Watch()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := watchTest(t, s)
 	take := func() Changes {
 		t.Helper()
 		ch, err := w.Take()
@@ -203,7 +199,7 @@ func TestWatch(t *testing.T) {
 		p.Fill(image.Rect(0, 0, 9, 9), 3)
 	}
 	p.Sync()
-	c.Sync()
+	w.Cursor() // a round trip
 	<-w.Changed()
 	select {
 	case <-w.Changed():
@@ -214,17 +210,13 @@ func TestWatch(t *testing.T) {
 
 func TestWatchSizeAndCursor(t *testing.T) {
 	s := xvfbtest.Start(t, xvfbtest.Options{Width: 200, Height: 100})
-	c, other := dialTest(t, s), dialTest(t, s)
-	w, err := c.Watch()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, other := watchTest(t, s), dialTest(t, s)
 	if _, err := w.Take(); err != nil {
 		t.Fatal(err)
 	}
 
 	// X cursor font: 150 is the glyph of a watch. The serial tells it from before.
-	before, err := c.Cursor()
+	before, err := w.Cursor()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +234,7 @@ func TestWatchSizeAndCursor(t *testing.T) {
 	if err != nil || !ch.CursorShape || ch.Pointer != image.Pt(7, 8) {
 		t.Errorf("Take %+v, %v; want a new shape and the pointer at 7,8", ch, err)
 	}
-	after, err := c.Cursor()
+	after, err := w.Cursor()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +249,7 @@ func TestWatchSizeAndCursor(t *testing.T) {
 	if err != nil || ch.Width != 160 || ch.Height != 80 {
 		t.Errorf("Take %+v, %v; want 160x80", ch, err)
 	}
-	if w, h := c.Size(); w != 160 || h != 80 {
+	if w, h := other.Size(); w != 160 || h != 80 {
 		t.Errorf("Size() = %d, %d, want 160, 80", w, h)
 	}
 }

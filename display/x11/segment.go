@@ -3,15 +3,13 @@ package x11
 import (
 	"errors"
 	"fmt"
-	"net"
 	"unsafe"
 
-	"github.com/jezek/xgb/shm"
 	"github.com/jezek/xgb/xproto"
 	"golang.org/x/sys/unix"
 )
 
-// ErrResized is matched by [Conn.GrabRows] when the rows are not inside the root
+// ErrResized is matched by [Watch.GrabRows] when the rows are not inside the root
 // window: it was resized since the caller asked for its size.
 var ErrResized = errors.New("the screen was resized")
 
@@ -23,27 +21,26 @@ type Segment struct {
 	// undefined. It is written only during GrabRows, and gone after Close.
 	Pix []uint32
 
-	conn *Conn
-	id   shm.Seg
-	mem  []byte
+	watch *Watch
+	id    uint32
+	mem   []byte
 }
 
 // NewSegment returns a Segment with room for the given number of pixels. It uses
 // up an X resource number, so keep it; the caller closes it.
-func (c *Conn) NewSegment(pixels int) (*Segment, error) {
-	if err := c.checkPixelFormat(); err != nil {
+func (w *Watch) NewSegment(pixels int) (*Segment, error) {
+	if err := w.checkPixelFormat(); err != nil {
 		return nil, fmt.Errorf("share memory with the X server: %w", err)
 	}
-	s := &Segment{conn: c}
+	s := &Segment{watch: w, id: w.wire.newID()}
 	kernelID, err := s.allocate(pixels * 4)
 	if err != nil {
 		return nil, fmt.Errorf("share memory with the X server: %w", err)
 	}
-	s.id, err = shm.NewSegId(c.x)
-	if err == nil {
-		err = shm.AttachChecked(c.x, s.id, uint32(kernelID), false).Check()
-	}
-	if err != nil {
+	var r requests
+	r.add(w.memory.major, shmAttach, s.id, uint32(kernelID), 0) // to be written
+	r.add(getInputFocus, 0)
+	if _, err = w.wire.roundTrip(&r); err != nil {
 		unix.SysvShmDetach(s.mem)
 		return nil, failed("share memory with the X server", err)
 	}
@@ -53,7 +50,7 @@ func (c *Conn) NewSegment(pixels int) (*Segment, error) {
 
 // allocate maps a new segment of the given number of bytes and returns its number.
 func (s *Segment) allocate(size int) (id int, err error) {
-	server, err := s.conn.serverUID()
+	server, err := s.watch.serverUID()
 	if err != nil {
 		return 0, err
 	}
@@ -91,14 +88,17 @@ func (s *Segment) Close() {
 	if s.mem == nil {
 		return
 	}
-	shm.Detach(s.conn.x, s.id)
+	var r requests
+	r.add(s.watch.memory.major, shmDetach, s.id)
+	r.add(getInputFocus, 0)
+	_, _ = s.watch.wire.roundTrip(&r) // its error is that the server is gone, and its half with it
 	unix.SysvShmDetach(s.mem)
 	s.mem, s.Pix = nil, nil
 }
 
 // serverUID returns the user that the X server ran as when it opened its socket.
-func (c *Conn) serverUID() (uint32, error) {
-	raw, err := c.net.(*net.UnixConn).SyscallConn()
+func (w *Watch) serverUID() (uint32, error) {
+	raw, err := w.wire.socket.SyscallConn()
 	if err != nil {
 		return 0, err
 	}
@@ -116,19 +116,19 @@ func (c *Conn) serverUID() (uint32, error) {
 
 // checkPixelFormat makes sure that the root window's pixels are what Segment
 // promises: 32 bits, little-endian, red in the third byte.
-func (c *Conn) checkPixelFormat() error {
-	setup := xproto.Setup(c.x)
+func (w *Watch) checkPixelFormat() error {
+	setup := w.wire.setup
 	if setup.ImageByteOrder != xproto.ImageOrderLSBFirst {
 		return errors.New("the X server's pixels are big-endian")
 	}
 	for _, f := range setup.PixmapFormats {
-		if f.Depth == c.screen.RootDepth && f.BitsPerPixel != 32 {
+		if f.Depth == w.screen.RootDepth && f.BitsPerPixel != 32 {
 			return fmt.Errorf("the X server's pixels have %d bits, not 32", f.BitsPerPixel)
 		}
 	}
-	for _, depth := range c.screen.AllowedDepths {
+	for _, depth := range w.screen.AllowedDepths {
 		for _, v := range depth.Visuals {
-			if v.VisualId == c.screen.RootVisual && (v.RedMask != 0xff0000 || v.GreenMask != 0xff00 || v.BlueMask != 0xff) {
+			if v.VisualId == w.screen.RootVisual && (v.RedMask != 0xff0000 || v.GreenMask != 0xff00 || v.BlueMask != 0xff) {
 				return fmt.Errorf("the X server's colours are %#x, %#x, %#x in a pixel", v.RedMask, v.GreenMask, v.BlueMask)
 			}
 		}
@@ -142,23 +142,19 @@ type Rows struct{ Min, Max int }
 // GrabRows copies bands of the root window, which is width pixels wide, to their
 // places in s: row y begins at s.Pix[y*width]. The requests go out together and
 // cost one round trip; the server may draw between two bands.
-func (c *Conn) GrabRows(s *Segment, width int, bands []Rows) error {
-	cookies := make([]shm.GetImageCookie, len(bands))
-	for i, b := range bands {
+func (w *Watch) GrabRows(s *Segment, width int, bands []Rows) error {
+	var r requests
+	for _, b := range bands {
 		if b.Max*width > len(s.Pix) {
 			return fmt.Errorf("grab rows %d to %d: %w", b.Min, b.Max, ErrResized)
 		}
-		cookies[i] = shm.GetImage(c.x, xproto.Drawable(c.root), 0, int16(b.Min), uint16(width), uint16(b.Max-b.Min),
+		position, size := uint32(b.Min)<<16, uint32(b.Max-b.Min)<<16|uint32(width)
+		r.add(w.memory.major, shmGetImage, uint32(w.screen.Root), position, size,
 			0xffffffff, xproto.ImageFormatZPixmap, s.id, uint32(b.Min*width*4))
 	}
-	for i, cookie := range cookies {
-		_, err := cookie.Reply()
-		if _, match := errors.AsType[xproto.MatchError](err); match {
-			err = ErrResized
-		}
-		if err != nil {
-			return failed(fmt.Sprintf("grab rows %d to %d", bands[i].Min, bands[i].Max), err)
-		}
+	_, err := w.wire.roundTrip(&r)
+	if refused, ok := errors.AsType[*xError](err); ok && refused.code == xproto.BadMatch {
+		err = ErrResized
 	}
-	return nil
+	return failed("grab rows", err)
 }
