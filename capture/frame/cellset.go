@@ -17,7 +17,7 @@ type CellSet struct {
 func (s *CellSet) Resize(width, height int) {
 	s.width, s.height = width, height
 	s.cols, s.rows = cells(width), cells(height)
-	n := (s.cols*s.rows + 63) / 64
+	n := words(s.cols * s.rows)
 	if cap(s.bits) < n {
 		s.bits = make([]uint64, n)
 		return
@@ -25,6 +25,9 @@ func (s *CellSet) Resize(width, height int) {
 	s.bits = s.bits[:n]
 	clear(s.bits)
 }
+
+// words returns how many words hold a bit for each of n cells.
+func words(n int) int { return (n + 63) / 64 }
 
 // Size returns how many columns and rows of cells the screen has.
 func (s *CellSet) Size() (cols, rows int) { return s.cols, s.rows }

@@ -64,6 +64,7 @@ type Buffer struct {
 	height    int           // guarded by mu
 	pix       []uint32      // guarded by mu; written only by the writer
 	cellGen   []uint64      // guarded by mu
+	wordGen   []uint64      // guarded by mu; the newest of each 64 cells' cellGen
 	stamp     Stamp         // guarded by mu
 	cursor    Cursor        // guarded by mu
 	published time.Time     // guarded by mu; when stamp was set
@@ -99,6 +100,7 @@ func (b *Buffer) ResetTo(src []uint32, stride, width, height int) {
 	b.width, b.height = width, height
 	b.pix = pix
 	b.cellGen = make([]uint64, cells(width)*cells(height))
+	b.wordGen = make([]uint64, words(len(b.cellGen)))
 	b.stamp = Stamp{Epoch: b.stamp.Epoch + 1}
 	b.cursor = Cursor{}
 	b.wake()
@@ -132,6 +134,7 @@ func (b *Buffer) Publish(src []uint32, stride int, rects []image.Rectangle) int 
 	for _, c := range found {
 		if b.cellGen[c] != b.stamp.Gen { // rectangles may overlap
 			b.cellGen[c] = b.stamp.Gen
+			b.wordGen[c/64] = b.stamp.Gen
 			changed++
 		}
 	}
@@ -297,7 +300,7 @@ type View struct {
 	Pix       []uint32 // Width*Height pixels, row by row; read only
 	Cursor    Cursor
 
-	cellGen []uint64
+	cellGen, wordGen []uint64
 }
 
 // Read calls f with a consistent look at the Buffer under the read lock. f copies
@@ -307,7 +310,7 @@ func (b *Buffer) Read(f func(v View)) {
 	defer b.mu.RUnlock()
 	f(View{
 		Stamp: b.stamp, Published: b.published, Width: b.width, Height: b.height,
-		Pix: b.pix, Cursor: b.cursor, cellGen: b.cellGen,
+		Pix: b.pix, Cursor: b.cursor, cellGen: b.cellGen, wordGen: b.wordGen,
 	})
 }
 
@@ -330,15 +333,15 @@ func (v View) Changed(since Stamp, set *CellSet) {
 		set.AddRect(v.Bounds())
 		return
 	}
-	const n = 64 // bits of a word
-	for w := range set.bits {
-		var word uint64
-		for i, g := range v.cellGen[w*n : min((w+1)*n, len(v.cellGen))] {
+	for w, newest := range v.wordGen {
+		if newest <= since.Gen { // as of most of them after a small change
+			continue
+		}
+		for i, g := range v.cellGen[w*64 : min((w+1)*64, len(v.cellGen))] {
 			if g > since.Gen {
-				word |= 1 << i
+				set.bits[w] |= 1 << i
 			}
 		}
-		set.bits[w] = word
 	}
 }
 
