@@ -81,14 +81,16 @@ func (p *Pump) run(ctx context.Context) error {
 	pace := time.NewTimer(0)
 	defer pace.Stop()
 	for {
-		// A nil channel does not wake: while nobody waits, changes gather in the
-		// X server, which has announced the first of them and is silent since.
-		var changed, moved <-chan struct{}
+		// A nil channel does not wake. While nobody waits, changes gather in the X
+		// server, which has announced the first of them and is silent since; and
+		// while nothing changes, nobody who begins to wait wakes us.
+		var changed, moved, wanted <-chan struct{}
 		var due <-chan time.Time
 		switch {
-		case p.buf.Waiters() == 0:
 		case !dirty:
 			changed, moved = p.src.Changed(), p.moved
+		case p.buf.Waiters() == 0:
+			wanted = p.buf.Wanted()
 		default:
 			wait := time.Until(last.Add(interval))
 			if wait <= 0 { // after a rest: at once
@@ -106,7 +108,7 @@ func (p *Pump) run(ctx context.Context) error {
 			return ctx.Err()
 		case <-p.src.Done():
 			return errors.New("the X server is gone")
-		case <-p.buf.Wanted():
+		case <-wanted:
 		case <-changed:
 			dirty = true
 		case <-moved:
