@@ -106,7 +106,7 @@ type Conn struct {
 	in       *bufio.Reader
 	source   *patientReader
 	patience *time.Timer // ends the connection when the viewer keeps us waiting for its bytes
-	stalled  *time.Timer // ... or does not take ours
+	stalled  *time.Timer // ... or does not take ours, or leaves a fence unanswered
 
 	role        atomic.Int32
 	sent        atomic.Int64 // bytes
@@ -125,6 +125,8 @@ type Conn struct {
 	sleeping context.CancelFunc // guarded by mu; ends the writer's sleep
 	drained  *sync.Cond         // of mu; the outbox has room, or the connection ends
 	ended    bool               // guarded by mu
+	taken    time.Time          // guarded by mu; when what is being written must have been taken; zero: nothing is
+	watched  bool               // guarded by mu; stalled will fire
 
 	w writerState // the writer's own
 }
@@ -143,8 +145,7 @@ type wants struct {
 	syncing []byte // answer to a fence, due with the next message
 
 	// Filled in for the writer.
-	flowing bool      // under continuous updates, another may be sent
-	overdue time.Time // when a fence will have been left unanswered for too long
+	flowing bool // under continuous updates, another may be sent
 }
 
 // errands are done once.
@@ -192,8 +193,9 @@ func (c *Conn) Run(ctx context.Context) error {
 	expire := func() { cancel(ErrTimeout) }
 	c.patience = time.AfterFunc(handshakeTimeout, expire)
 	defer c.patience.Stop()
-	c.stalled = time.AfterFunc(stallTimeout, expire)
-	c.stalled.Stop()
+	c.watched = true
+	c.stalled = time.AfterFunc(stallTimeout, func() { c.checkStall(expire) })
+	defer c.stalled.Stop()
 	c.source = &patientReader{r: c.rwc, timer: c.patience}
 	c.in = bufio.NewReaderSize(c.source, 16<<10)
 

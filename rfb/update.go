@@ -41,15 +41,9 @@ func (c *Conn) update(want *wants) (pause, error) {
 
 	var next pause
 	area := w.area
-	if want.continuous {
-		next.sooner(want.overdue)
-		if !want.overdue.IsZero() && !time.Now().Before(want.overdue) {
-			return next, ErrTimeout
-		}
-		if want.flowing {
-			area = area.Union(want.continuousArea)
-			next.watch = true
-		}
+	if want.continuous && want.flowing {
+		area = area.Union(want.continuousArea)
+		next.watch = true
 	}
 	next.watch = next.watch || w.owing
 	if !next.watch {

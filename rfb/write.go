@@ -88,7 +88,7 @@ func (c *Conn) takeWants() wants {
 	want := c.want
 	c.want.errands = errands{}
 	want.outbox = append(want.outbox, want.clipboard...)
-	want.flowing, want.overdue = c.flow.open(), c.flow.overdue()
+	want.flowing = c.flow.open()
 	c.drained.Broadcast()
 	return want
 }
@@ -96,10 +96,9 @@ func (c *Conn) takeWants() wants {
 // send writes bytes and takes no longer than the viewer may.
 func (c *Conn) send(b []byte) error {
 	for len(b) > 0 {
-		n := min(len(b), sendSize)
-		c.stalled.Reset(stallTimeout)
-		n, err := c.rwc.Write(b[:n])
-		c.stalled.Stop()
+		c.mustTake(time.Now().Add(stallTimeout))
+		n, err := c.rwc.Write(b[:min(len(b), sendSize)])
+		c.mustTake(time.Time{})
 		c.sent.Add(int64(n))
 		if err != nil {
 			return err
@@ -107,6 +106,39 @@ func (c *Conn) send(b []byte) error {
 		b = b[n:]
 	}
 	return nil
+}
+
+// mustTake notes when the viewer must have taken what is being written, or that it
+// has. The timer is left to itself once it runs: to set and stop one for each update
+// wakes a thread of the runtime each time.
+func (c *Conn) mustTake(by time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.taken = by
+	if !by.IsZero() && !c.watched {
+		c.watched = true
+		c.stalled.Reset(time.Until(by))
+	}
+}
+
+// checkStall calls expire if the viewer keeps us waiting for too long, and looks
+// again when it may do so next.
+func (c *Conn) checkStall(expire func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	due := pause{until: c.taken}
+	if c.want.continuous {
+		due.sooner(c.flow.overdue())
+	}
+	left := time.Until(due.until)
+	switch {
+	case due.until.IsZero():
+		c.watched = false
+	case left > 0:
+		c.stalled.Reset(left)
+	default:
+		expire()
+	}
 }
 
 // pause is what the writer does after it looked whether there is something to send.
