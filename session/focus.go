@@ -53,7 +53,7 @@ func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string
 		}
 	}
 	if apps.IsBrowser(application) {
-		return d.browse(ctx, address)
+		return s.browse(ctx, d, address, path)
 	}
 	windows, err := d.Screen.Windows(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string
 		return err
 	}
 	if app.Browser() {
-		return d.browse(ctx, address)
+		return s.browse(ctx, d, address, path)
 	}
 	return d.launch(ctx, app, application, path, windows)
 }
@@ -157,7 +157,7 @@ func focusNew(ctx context.Context, screen Screen, before []x11.Window, applicati
 		}
 		select {
 		case <-run.done:
-			said := cmp.Or(run.output.String(), "it printed nothing")
+			said := cmp.Or(strings.TrimRight(run.output.String(), "."), "it printed nothing") // ends a sentence
 			if run.failed {
 				return api.Errorf(api.CodeNotFound, "%s ended (%s) without a window: %s.", run.name, run.state, said).
 					WithFix("Start it with shell to find out why, or use another program.")

@@ -152,6 +152,16 @@ func noApplication(id files.Identity) error {
 	return e.WithFix("read_file and shell can look into it, launch_app opens it in an application of your choice.")
 }
 
+// browse opens what target returned in the browser, and refuses a file that is not there.
+func (s *Session) browse(ctx context.Context, d *Desktop, address, path string) error {
+	if path != "" {
+		if _, err := s.identify(ctx, path); err != nil {
+			return err
+		}
+	}
+	return d.browse(ctx, address)
+}
+
 // browse opens an address in the screen's browser; with an empty one it raises that.
 func (d *Desktop) browse(ctx context.Context, address string) error {
 	if d.browser == nil {

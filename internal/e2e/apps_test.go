@@ -253,12 +253,18 @@ func TestLaunchApp(t *testing.T) {
 	// The browser, by all its names, is the screen's; an address opens in a new tab.
 	c.write("one.html", "<title>one</title>", 0o644)
 	for _, name := range []string{"browser", "chromium", "Chromium Web Browser"} {
-		launch(name, "~/one.html?")
+		launch(name, "~/one.html")
 		if got := launch(name, ""); !strings.Contains(got.title(), "Chromium") || strings.Count(windows(got), "class:Chromium") != 1 {
 			t.Errorf("%s: %s", name, windows(got))
 		}
+		s.refused("not_found", "launch_app", map[string]any{"session": s.id, "application": name, "uri": "~/missing.html"})
 	}
 	s.refused("not_found", "launch_app", map[string]any{"session": s.id, "application": "no such program"})
+	// What it says last ends our sentence, with one full stop.
+	c.write(".local/bin/fails", "#!/bin/sh\necho Try --help for more information.\nexit 3\n", 0o755)
+	if r := s.refused("not_found", "launch_app", map[string]any{"session": s.id, "application": "fails"}); !strings.HasSuffix(r.Message, "Try --help for more information.") || strings.HasSuffix(r.Message, "..") {
+		t.Errorf("%v", r)
+	}
 	for _, uri := range []string{"javascript:alert(1)", "data:,x", "--help", "mailto:a@b"} {
 		for _, application := range []string{"browser", "words"} {
 			s.refused("bad_request", "launch_app", map[string]any{"session": s.id, "application": application, "uri": uri})
