@@ -269,7 +269,7 @@ func (b *Browser) note(sentence string) {
 // lost forgets a Chromium that has ended.
 func (b *Browser) lost(run *instance, crashed bool, how string) {
 	if crashed {
-		b.note("The browser crashed (" + how + ") and its windows are gone. Open a page to start it again; logins are kept.")
+		b.note("The browser crashed (" + how + ") and its windows are gone; logins are kept. Whatever opens a page starts it again.")
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

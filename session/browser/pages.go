@@ -16,6 +16,7 @@ import (
 type page struct {
 	session string // of ours with it
 	target  string // also the id of its main frame
+	came    int    // how many tabs had come before it
 	url     string // of its document
 	ready   bool   // it was set up
 	shown   int    // how far in front it was when it last answered lookFront
@@ -87,9 +88,10 @@ func (i *instance) targetEvent(m message) {
 			return
 		}
 		p := &page{
-			session: e.SessionID, target: e.TargetInfo.TargetID, url: cmp.Or(e.TargetInfo.URL, blank), shown: shownMaybe, silent: true,
+			session: e.SessionID, target: e.TargetInfo.TargetID, came: i.came, url: cmp.Or(e.TargetInfo.URL, blank), shown: shownMaybe, silent: true,
 			pending: make(map[string]time.Time), changed: make(map[string]bool),
 		}
+		i.came++
 		i.pages[p.session] = p
 		i.work.Go(func() { i.setUp(p) })
 	case "Target.detachedFromTarget":
@@ -189,16 +191,28 @@ var waitedFor = map[string]bool{
 	"Document": true, "Stylesheet": true, "Script": true, "Image": true, "Font": true, "XHR": true, "Fetch": true,
 }
 
-// active returns the tab that is in front, as far as is known, or nil. Of two that seem to
-// be as far in front it is the one that has just said so. The caller holds mu.
+// active returns the tab that is in front, as far as is known, or nil. Of those that seem to
+// be as far in front it is one that has just said so, and of those the newest: links that
+// open several tabs leave the last one in front. The caller holds mu.
 func (i *instance) active() *page {
 	var front *page
 	for _, p := range i.pages {
-		if front == nil || p.shown > front.shown || p.shown == front.shown && front.silent && !p.silent {
+		if front == nil || p.isBefore(front) {
 			front = p
 		}
 	}
 	return front
+}
+
+// isBefore reports whether a tab is rather the one in front than another.
+func (p *page) isBefore(q *page) bool {
+	switch {
+	case p.shown != q.shown:
+		return p.shown > q.shown
+	case p.silent != q.silent:
+		return q.silent
+	}
+	return p.came > q.came
 }
 
 // How far in front a tab is. The first and the last two are what shownScript comes to.
