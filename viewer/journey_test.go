@@ -48,6 +48,19 @@ func wantTyped(t *testing.T, seat *fakeSeat, want ...string) {
 	}
 }
 
+// wantPasted waits for the text of a paste.
+func wantPasted(t *testing.T, seat *fakeSeat, want string) {
+	t.Helper()
+	select {
+	case got := <-seat.pasted:
+		if got != want {
+			t.Errorf("pasted %q, want %q", got, want)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("nothing was pasted")
+	}
+}
+
 func TestFromTheLinkToTheScreen(t *testing.T) {
 	const start = "2026-11-30T13:37:00Z"
 	began, err := time.Parse(time.RFC3339, start)
@@ -179,15 +192,7 @@ func TestClipboard(t *testing.T) {
 	seat := c.lastSeat()
 	b.Key("keyDown", "Control", "ControlLeft", browsertest.Ctrl)
 	b.Press("v", "KeyV", browsertest.Ctrl, "paste")
-	select {
-	case got := <-seat.pasted:
-		if got != text {
-			t.Errorf("pasted %q, want %q", got, text)
-		}
-	case <-time.After(10 * time.Second):
-		b.Save("failure")
-		t.Fatal("nothing was pasted")
-	}
+	wantPasted(t, seat, text)
 	// The press follows the text.
 	wantTyped(t, seat, "key 0xffe3 true", "key 0x76 true", "key 0x76 false")
 	b.Key("keyUp", "Control", "ControlLeft", 0)
@@ -198,6 +203,13 @@ func TestClipboard(t *testing.T) {
 	if len(seat.pasted) > 0 {
 		t.Error("the paste on the locked screen came through as well")
 	}
+
+	// With Cmd it is Ctrl there, and nothing of Cmd stays pressed.
+	b.Key("keyDown", "Meta", "MetaLeft", browsertest.Cmd)
+	b.Press("v", "KeyV", browsertest.Cmd, "paste")
+	wantPasted(t, seat, text)
+	b.Key("keyUp", "Meta", "MetaLeft", 0)
+	wantTyped(t, seat, "key 0xffec true", "key 0xffec false", "key 0xffe3 true", "key 0x76 true", "key 0x76 false", "key 0xffe3 false")
 
 	// S0-168: what is copied there comes here.
 	c.screen(3).SetClipboard("copied there: " + text)

@@ -23,6 +23,7 @@ func (b *Tab) Insert(text string) {
 const (
 	Alt  = 1
 	Ctrl = 2
+	Cmd  = 4
 )
 
 // Key sends one event of a keyboard: rawKeyDown, keyDown, which also enters text, or keyUp.
