@@ -24,6 +24,7 @@ type instance struct {
 
 	mu     sync.Mutex
 	pages  map[string]*page // guarded by mu; by session
+	came   int              // guarded by mu; how many tabs have come
 	news   chan struct{}    // guarded by mu; closed and replaced when a page is ready or gone
 	looked time.Time        // guarded by mu; when the tabs were asked which is in front
 	quiet  bool             // guarded by mu; its end is no news: it has not started, or is told to quit
@@ -40,12 +41,17 @@ var flags = []string{
 	"--remote-debugging-pipe", "--no-startup-window", // the cookies come before the first page
 	"--no-first-run", "--no-default-browser-check", "--hide-crash-restore-bubble",
 	"--disable-search-engine-choice-screen", "--deny-permission-prompts",
-	// The lists below the address field are web pages otherwise, which each start loads in
-	// advance. That takes more of a processor than all the rest of it.
-	"--disable-features=Translate,WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+	"--disable-features=" + strings.Join([]string{
+		"Translate",
+		// The lists below the address field are web pages otherwise, which each start loads
+		// in advance. That takes more of a processor than all the rest of it.
+		"WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
+		"OptimizationHints", "NetworkTimeServiceQuerying", // ask Google
+	}, ","),
 	"--password-store=basic", // no keyring asks for a password
 	"--disable-gpu",          // there is none; saves 80 MB and a process
-	"--disable-breakpad", "--disable-sync", "--disable-domain-reliability", "--disable-component-update", "--no-pings",
+	"--disable-breakpad", "--disable-sync", "--disable-domain-reliability", "--no-pings",
+	"--disable-component-update", "--component-updater=url-source=about:blank", // the first leaves out what is looked for on demand
 	"--disable-backgrounding-occluded-windows", // what is covered may be looked at next
 	"--start-maximized",
 }
@@ -212,8 +218,9 @@ func (i *instance) close() {
 	<-i.ended
 }
 
+// lastLine returns the last line of what a program printed, for the end of a sentence.
 func lastLine(text string) string {
-	text = strings.TrimSpace(text)
+	text = strings.TrimRight(text, ". \n")
 	if text == "" {
 		return "it printed nothing"
 	}
