@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
@@ -18,8 +19,9 @@ import (
 // The profile in home is a template that no Chromium runs on: each start makes a new copy
 // of it, so whatever a killed one leaves behind, locks included, is gone at the next start,
 // and screens do not share one. When a Chromium quits in good order, what it has changed of
-// the files below goes back into the template. Caches, history, cookies (see jar) and
-// extensions are not carried.
+// the files below goes back into the template, and the extensions go with it: the preferences
+// name them, and Chromium would not notice that they are missing. Caches, history, cookies
+// (see jar) and what extensions store are not carried.
 //
 // All of it is done by bash as the programs' user, who owns the files and could have put
 // links in their place.
@@ -62,7 +64,7 @@ func (b *Browsers) script(ctx context.Context, args ...string) error {
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: b.cfg.User.Sys()}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s the browser's profile: %v: %.300s", args[0], err, out)
+		return fmt.Errorf("%s the browser's profile: %v: %.300s", args[0], err, bytes.TrimSpace(out))
 	}
 	return nil
 }

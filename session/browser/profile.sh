@@ -1,4 +1,5 @@
-# Run by bash -eu as the programs' user: make TEMPLATE COPY, or save TEMPLATE COPY FILE...
+# Run by bash -eu as the programs' user: make TEMPLATE COPY, or save TEMPLATE COPY FILE...,
+# which brings the files back that were changed, and the extensions.
 act=$1 template=$2 copy=$3
 shift 3
 umask 077
@@ -20,6 +21,14 @@ save)
 			mv -f -- "$template/$file.new" "$template/$file"
 		fi
 	done
+	# What the preferences say is installed has to be there, so this goes with them.
+	if [ -d "$copy/Default/Extensions" ]; then
+		mkdir -p -- "$template/Default"
+		if [ -d "$template/Default/Extensions" ]; then
+			mv -T -- "$template/Default/Extensions" "$copy/Extensions.old"
+		fi
+		mv -T -- "$copy/Default/Extensions" "$template/Default/Extensions"
+	fi
 	rm -rf -- "$copy"
 	;;
 esac

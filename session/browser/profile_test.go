@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -59,6 +60,8 @@ func TestProfilesComeFromTheTemplate(t *testing.T) {
 	change(t, one+"/Default/Preferences", "of one")
 	change(t, one+"/Default/Cookies", "not carried")
 	change(t, two+"/Default/Bookmarks", "of two")
+	write(t, two+"/Default/Extensions/adblock/1_0/manifest.json", "{}")
+	write(t, one+"/Default/Extensions/adblock/2_0/manifest.json", "{}")
 	for _, dir := range []string{two, one} {
 		if err := b.saveProfile(ctx, dir); err != nil {
 			t.Fatal(err)
@@ -69,6 +72,21 @@ func TestProfilesComeFromTheTemplate(t *testing.T) {
 	} {
 		if got := read(b.template() + "/Default/" + file); got != want {
 			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+	// The preferences name those of one, and a Chromium that has none takes none away.
+	for range 2 {
+		if found, _ := filepath.Glob(b.template() + "/Default/Extensions/*/*/manifest.json"); len(found) != 1 || !strings.Contains(found[0], "/2_0/") {
+			t.Errorf("extensions %q", found)
+		}
+		if err := b.makeProfile(ctx, two); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(two + "/Default/Extensions"); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.saveProfile(ctx, two); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
