@@ -29,6 +29,10 @@ func (s *Session) StartDevTools(ctx context.Context, r api.StartDevToolsRequest)
 		if d.browser == nil {
 			return noBrowser()
 		}
+		// First, so that no browser starts for nothing.
+		if err := s.runDevTools(ctx, devtools.Check); err != nil {
+			return err
+		}
 		address, err := d.browser.DevTools(ctx)
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ const (
 	ServerPackage = "chrome-devtools-mcp@1.11.0"
 )
 
-// Missing is the exit status of a script when one of the packages is not installed.
+// Missing is the exit status of [Check] when one of the packages is not installed.
 const Missing = 127
 
 // Command is the first argument with which the daemon's binary is what [Run] does.
@@ -45,8 +45,10 @@ func (s Session) Name() string { return fmt.Sprintf("@cdt-%d", s.Screen) }
 // Usage returns the command for a call, with the tool and its arguments to fill in.
 func (s Session) Usage() string { return "mcpc " + s.Name() + " tools-call <tool> '<json>'" }
 
+// Check is a bash script whose exit status is Missing where the packages are not installed.
+const Check = "type mcpc chrome-devtools-mcp >/dev/null 2>&1 || exit 127"
+
 // Connect returns a bash script that enters the session, in the place of an earlier one.
-// Its exit status is Missing where the packages are not installed.
 func (s Session) Connect() (script string, err error) {
 	server, err := json.Marshal(server{
 		Command: s.Program,
@@ -61,8 +63,7 @@ func (s Session) Connect() (script string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("command -v mcpc >/dev/null && command -v chrome-devtools-mcp >/dev/null || exit %d\n%s %s %s",
-		Missing, s.run(connect), s.Name(), shellQuote(string(server))), nil
+	return fmt.Sprintf("%s %s %s", s.run(connect), s.Name(), shellQuote(string(server))), nil
 }
 
 // Close returns a bash script that ends the session's processes and takes it off the list.
