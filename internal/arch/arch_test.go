@@ -126,6 +126,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
+// S2-10: between the MCP SDK and X there are layers that know neither.
 func TestOutsideModulesHaveOneOwner(t *testing.T) {
 	for _, p := range list(t) {
 		if strings.HasPrefix(p.name(), "internal/") {
