@@ -168,8 +168,12 @@ func (s *storage) restore(ctx context.Context, i *instance) error {
 	if err := i.conn.call(ctx, p.session, "Fetch.enable", nil, nil); err != nil {
 		return err
 	}
-	for name, o := range origins {
-		err := i.fill(ctx, p, name, o.Items)
+	// The latest first: when the time is up, those are left out that matter least.
+	latest := slices.SortedFunc(maps.Keys(origins), func(a, b string) int {
+		return origins[b].Changed.Compare(origins[a].Changed)
+	})
+	for _, name := range latest {
+		err := i.fill(ctx, p, name, origins[name].Items)
 		if _, refused := errors.AsType[*remoteError](err); err != nil && !refused {
 			return err
 		}
