@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,8 +25,8 @@ type site struct {
 	*httptest.Server
 }
 
-// newSite serves /, which says who is signed in by cookie, /in and /out, and /keep and
-// /kept, which do the same with localStorage.
+// newSite serves /, which says who is signed in by cookie, /in (as ada, or ?as=NAME) and
+// /out, and /keep and /kept, which do the same with localStorage.
 func newSite(t *testing.T) *site {
 	mux := http.NewServeMux()
 	page := func(w http.ResponseWriter, body string) {
@@ -41,7 +42,8 @@ func newSite(t *testing.T) *site {
 		page(w, "<h1>Welcome</h1><p>Signed in: "+who+".</p><a href='/out'>Leave</a>")
 	})
 	mux.HandleFunc("GET /in", func(w http.ResponseWriter, r *http.Request) {
-		http.SetCookie(w, &http.Cookie{Name: "login", Value: "ada", Path: "/", HttpOnly: true, MaxAge: 3600})
+		who := cmp.Or(r.FormValue("as"), "ada")
+		http.SetCookie(w, &http.Cookie{Name: "login", Value: who, Path: "/", HttpOnly: true, MaxAge: 3600})
 		page(w, "<p>Done.</p>")
 	})
 	mux.HandleFunc("GET /out", func(w http.ResponseWriter, r *http.Request) {
@@ -283,16 +285,21 @@ func TestBrowserAfterAKill(t *testing.T) {
 	xvfbtest.Need(t, "chromium")
 	site := newSite(t)
 	c := newComputer(t)
-	s := c.agent().start("victim")
+	a := c.agent()
+	s := a.start("signs in")
 	s.shows(site.URL + "/in")
+	s.end() // in good order, which leaves a template
+	a.eventually("the browser is gone", func() bool { return len(c.browsers()) == 0 })
 	jar := filepath.Join(c.home, ".computer-use/cookies.json")
-	s.eventually("the cookie is in the jar", func() bool {
-		data, _ := os.ReadFile(jar)
-		return strings.Contains(string(data), "ada")
-	})
 	if info, err := os.Stat(jar); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the jar is %v, %v", info.Mode(), err)
 	}
+	s = a.start("victim")
+	s.shows(site.URL + "/in?as=bob")
+	s.eventually("the changed cookie is in the jar", func() bool {
+		data, _ := os.ReadFile(jar)
+		return strings.Contains(string(data), "bob")
+	})
 	lock := filepath.Join(c.home, ".local/share/computer-use/chromium/screen-1/SingletonLock")
 	for _, target := range []string{"", "another-host-7"} { // the number is somebody else's inside
 		kill(t, c.info().Daemon.PID)
@@ -307,8 +314,17 @@ func TestBrowserAfterAKill(t *testing.T) {
 			}
 		}
 		s = c.agent().start("heir")
-		if text := s.shows(site.URL + "/"); !strings.Contains(text, "Signed in: ada.") {
+		if text := s.shows(site.URL + "/"); !strings.Contains(text, "Signed in: bob.") {
 			t.Errorf("after a kill: %q", text)
+		}
+		// An error of the profile would be a window, an offer to restore pages comes with
+		// a profile that says so.
+		if windows := fmt.Sprint(s.observe().fields["windows"]); strings.Count(windows, "class:Chromium") != 1 || !strings.Contains(windows, "title:Site") {
+			t.Errorf("after a kill there are %s", windows)
+		}
+		template, err := os.ReadFile(filepath.Join(c.home, ".local/share/computer-use/chromium/template/Default/Preferences"))
+		if err != nil || !strings.Contains(string(template), `"exit_type":"Normal"`) {
+			t.Errorf("the template's Preferences are not those of a Chromium that quit: %v", err)
 		}
 	}
 }
