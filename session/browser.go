@@ -91,9 +91,7 @@ func (p *program) Ending() (how string, failed bool, said string) {
 
 // Kill ends the program with its process group.
 func (p *program) Kill() {
-	select {
-	case <-p.done: // its number may be somebody else's
-	default:
+	if !p.hasEnded() { // else its number may be somebody else's
 		syscall.Kill(-p.pid, syscall.SIGKILL)
 	}
 }

@@ -136,8 +136,8 @@ func isNew(w x11.Window, before []x11.Window) bool {
 // focusNew gives the keyboard to the first window that was not there before a program
 // was started.
 func focusNew(ctx context.Context, screen Screen, before []x11.Window, application string, run *program) error {
-	var late <-chan time.Time
-	failed := uint32(0) // id of a window that did not take the keyboard
+	var giveUp time.Time // set once the program has ended
+	failed := uint32(0)  // id of a window that did not take the keyboard
 	for {
 		stamp := screen.Frame().Stamp()
 		windows, err := screen.Windows(ctx)
@@ -155,12 +155,9 @@ func focusNew(ctx context.Context, screen Screen, before []x11.Window, applicati
 				return err
 			}
 		}
-		select {
-		case <-run.done:
-			said := cmp.Or(strings.TrimRight(run.output.String(), "."), "it printed nothing") // ends a sentence
+		if run.hasEnded() {
 			if run.failed {
-				return api.Errorf(api.CodeNotFound, "%s ended (%s) without a window: %s.", run.name, run.state, said).
-					WithFix("Start it with shell to find out why, or use another program.")
+				return run.noWindow()
 			}
 			// A launcher that hands over to a running instance ends well and shows a
 			// window that was there.
@@ -169,21 +166,27 @@ func focusNew(ctx context.Context, screen Screen, before []x11.Window, applicati
 					return err
 				}
 			}
-			if late == nil {
-				late = time.After(handOverTime)
+			if giveUp.IsZero() {
+				giveUp = time.Now().Add(handOverTime)
+			} else if time.Now().After(giveUp) {
+				return run.noWindow()
 			}
-			select {
-			case <-late:
-				return api.Errorf(api.CodeNotFound, "%s has ended, and no window of it has appeared: %s.", run.name, said).
-					WithFix("If it is a program for a terminal, run it with shell; else start it there to find out why.")
-			default:
-			}
-		default:
 		}
 		if err := changeOr(ctx, screen.Frame(), stamp, poll); err != nil {
 			return fmt.Errorf("wait for a window: %w", err)
 		}
 	}
+}
+
+// noWindow is the error of a program that has ended without a window.
+func (p *program) noWindow() error {
+	said := cmp.Or(strings.TrimRight(p.output.String(), "."), "it printed nothing") // ends a sentence
+	if p.failed {
+		return api.Errorf(api.CodeNotFound, "%s ended (%s) without a window: %s.", p.name, p.state, said).
+			WithFix("Start it with shell to find out why, or use another program.")
+	}
+	return api.Errorf(api.CodeNotFound, "%s has ended, and no window of it has appeared: %s.", p.name, said).
+		WithFix("If it is a program for a terminal, run it with shell; else start it there to find out why.")
 }
 
 // activate gives the keyboard to a window and reports false when it has just closed.

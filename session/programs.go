@@ -46,6 +46,17 @@ type program struct {
 	output tail
 }
 
+// hasEnded reports whether the program has ended. Then state, failed and its last output
+// are known.
+func (p *program) hasEnded() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // start starts an application on a screen. It runs in a process group of its own and is
 // reaped. files are its descriptors 3 and up.
 func (c *children) start(how Programs, screen Screen, argv []string, files ...*os.File) (*program, error) {
