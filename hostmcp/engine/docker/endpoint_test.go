@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -176,12 +177,21 @@ func TestRemote(t *testing.T) {
 
 // C51: a stale DOCKER_HOST is hard to see unless the error names it.
 func TestDeadEngine(t *testing.T) {
-	host := "unix://" + filepath.Join(t.TempDir(), "dead.sock")
+	socket := filepath.Join(t.TempDir(), "dead.sock")
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.SetUnlinkOnClose(false) // as an engine leaves it that was killed
+	left.Close()
+	host := "unix://" + socket
 	e, err := New(Config{Name: "c", PortBase: 21000, Getenv: env(map[string]string{"DOCKER_HOST": host})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused(t, e, api.CodeEngineUnavailable, host, "DOCKER_HOST")
+	if got := refused(t, e, api.CodeEngineUnavailable, host, "DOCKER_HOST"); strings.HasSuffix(got.Message, "?.") {
+		t.Errorf("%q ends twice", got.Message)
+	}
 	if _, err := e.Status(t.Context()); !strings.Contains(fmt.Sprint(err), "DOCKER_HOST") {
 		t.Error(err)
 	}

@@ -42,7 +42,7 @@ func (c *call) noAnswer(cause error) *api.Error {
 	if runtime.GOOS == "linux" {
 		fix += " COMPUTER_USE_ENGINE=local runs the computer without Docker."
 	}
-	return engine.Unavailable("Docker does not answer at %s, chosen %s: %s.", c.address.host, c.address.rule, strings.TrimSuffix(why, ".")).
+	return engine.Unavailable("Docker does not answer at %s, chosen %s: %s.", c.address.host, c.address.rule, strings.TrimRight(why, ".?")).
 		WithFix("%s", fix).WithRetry()
 }
 
