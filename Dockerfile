@@ -95,7 +95,7 @@ RUN export PATH="/node/bin:$PATH" NODE_EXTRA_CA_CERTS=/ca.pem; \
     cd /opt/computer/tools; npm ci --ignore-scripts --omit=dev --no-audit --no-fund
 # uv comes from the Python package index alone. Where that cannot be reached,
 # --build-arg UV_VERSION= builds an image without it.
-ARG UV_VERSION=0.13.8
+ARG UV_VERSION=0.13.0
 RUN mkdir -p /uv/bin; \
     if [ -n "$UV_VERSION" ]; then \
       PIP_CERT=/ca.pem pip install --no-cache-dir --no-deps --root-user-action=ignore --prefix /uv "uv==$UV_VERSION"; \
