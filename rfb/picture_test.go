@@ -305,7 +305,7 @@ func TestChecklist32CopyRect(t *testing.T) {
 // scroll moves the picture up; new noise comes in below.
 func (c *canvas) scroll(lines int) {
 	copy(c.pix, c.pix[lines*c.width:])
-	fresh := noise(uint64(c.Stamp().Gen) + 100)
+	fresh := noise(c.Stamp().Gen + 100)
 	for i := (c.height - lines) * c.width; i < len(c.pix); i++ {
 		c.pix[i] = fresh(0, 0) & 0xffffff
 	}
