@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"errors"
+	"net"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -32,6 +33,9 @@ func (c *call) explain(ctx context.Context, act string, err error) *api.Error {
 // the rule that chose it: a forgotten DOCKER_HOST is otherwise hard to see.
 func (c *call) noAnswer(cause error) *api.Error {
 	why := cause.Error()
+	if dial := (*net.OpError)(nil); errors.As(cause, &dial) {
+		why = dial.Err.Error() // without the address, which is said already, twice
+	}
 	if errors.Is(cause, context.DeadlineExceeded) {
 		why = "no answer within " + c.limits.request.String()
 	}
