@@ -70,7 +70,7 @@ func (s *session) writes(command string) {
 	const title = "at work"
 	s.on("shell", map[string]any{
 		"command":    "xterm -T '" + title + "' -fa 'DejaVu Sans Mono' -fs 17 -geometry 72x20+60+60",
-		"background": true, "keep": true,
+		"background": true,
 	})
 	if got := s.on("computer_wait", map[string]any{"for": "window", "title": title, "timeout_ms": 25_000}); got.fields["met"] != true {
 		s.t.Fatalf("no terminal opens: %s", got.text)
