@@ -51,12 +51,20 @@ func TestBytesArrive(t *testing.T) {
 			}
 			failed := make(chan error, 1)
 			go func() {
-				n, err := quickio.New(here).Write(want)
-				if err == nil && n != len(want) {
-					err = io.ErrShortWrite
+				defer here.Close()
+				quick, rest := quickio.New(here), want
+				for size := 1; len(rest) > 0; size = size*3%20011 + 1 {
+					n, err := quick.Write(rest[:min(size, len(rest))])
+					if err == nil && n != min(size, len(rest)) {
+						err = io.ErrShortWrite
+					}
+					if err != nil {
+						failed <- err
+						return
+					}
+					rest = rest[n:]
 				}
-				here.Close()
-				failed <- err
+				failed <- nil
 			}()
 			got, err := io.ReadAll(quickio.New(there))
 			if err != nil {
@@ -98,13 +106,19 @@ func TestErrors(t *testing.T) {
 
 func TestCloseEndsReadAndWrite(t *testing.T) {
 	for name, do := range map[string]func(net.Conn) error{
-		"read":  func(c net.Conn) error { _, err := c.Read(make([]byte, 1)); return err },
-		"write": func(c net.Conn) error { _, err := c.Write(make([]byte, 64<<20)); return err },
+		"read": func(c net.Conn) error { _, err := c.Read(make([]byte, 1)); return err },
+		"write": func(c net.Conn) (err error) {
+			for err == nil { // until the peer, which does not read, has no room
+				_, err = c.Write(make([]byte, 1000))
+			}
+			return err
+		},
+		"long write": func(c net.Conn) error { _, err := c.Write(make([]byte, 64<<20)); return err },
 	} {
 		here, _ := pair(t, "tcp")
 		ended := make(chan error)
 		go func() { ended <- do(quickio.New(here)) }()
-		time.AfterFunc(10*time.Millisecond, func() { here.Close() })
+		time.AfterFunc(50*time.Millisecond, func() { here.Close() })
 		if err := <-ended; !errors.Is(err, net.ErrClosed) {
 			t.Errorf("%s on a connection that was closed: %v", name, err)
 		}
