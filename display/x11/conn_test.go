@@ -110,17 +110,21 @@ func TestDialManyAtOnce(t *testing.T) {
 
 func TestServerDies(t *testing.T) {
 	s := xvfbtest.Start(t, xvfbtest.Options{Width: 64, Height: 64})
-	c := dialTest(t, s)
+	c, w := dialTest(t, s), watchTest(t, s)
 	s.Kill()
 	<-c.Done()
+	<-w.Done()
 	if err := c.Sync(); !errors.Is(err, ErrClosed) {
 		t.Errorf("Sync after the server died: %v, want ErrClosed", err)
+	}
+	if _, err := w.Take(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Take after the server died: %v, want ErrClosed", err)
 	}
 }
 
 func TestCloseWhileServerHangs(t *testing.T) {
 	s := xvfbtest.Start(t, xvfbtest.Options{Width: 64, Height: 64})
-	c := dialTest(t, s)
+	c, w := dialTest(t, s), watchTest(t, s)
 	server, _ := os.FindProcess(s.PID)
 	if err := server.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -130,5 +134,13 @@ func TestCloseWhileServerHangs(t *testing.T) {
 	time.AfterFunc(10*time.Millisecond, c.Close)
 	if err := <-got; !errors.Is(err, ErrClosed) {
 		t.Errorf("Sync with a hanging server: %v, want ErrClosed", err)
+	}
+	go func() {
+		_, err := w.Take()
+		got <- err
+	}()
+	time.AfterFunc(10*time.Millisecond, w.Close)
+	if err := <-got; !errors.Is(err, ErrClosed) {
+		t.Errorf("Take with a hanging server: %v, want ErrClosed", err)
 	}
 }
