@@ -104,10 +104,17 @@ func (w *wire) greet(in io.Reader, cookie []byte) error {
 	return nil
 }
 
+// maxReply bounds what is read as one reply, in bytes. The longest are the damage of a
+// large screen in small pieces and the pictures of large cursors, some 100 KB.
+const maxReply = 16 << 20
+
 // readRest returns begin with n more bytes from in.
 func readRest(in io.Reader, begin []byte, n int) ([]byte, error) {
 	if n == 0 {
 		return begin, nil
+	}
+	if n > maxReply {
+		return nil, fmt.Errorf("a reply of %d bytes is too long for an X server's", n)
 	}
 	all := make([]byte, len(begin)+n)
 	_, err := io.ReadFull(in, all[copy(all, begin):])
