@@ -213,18 +213,25 @@ func (w *Watch) Cursor() (Cursor, error) {
 	if err != nil {
 		return Cursor{}, failed("ask for the cursor", err)
 	}
-	a := answers[0]
+	c, err := parseCursor(answers[0])
+	return c, failed("ask for the cursor", err)
+}
+
+// parseCursor reads the reply to GetCursorImageAndName, whose length may not be what its
+// sizes say.
+func parseCursor(a []byte) (Cursor, error) {
 	c := Cursor{
 		Serial: order.Uint32(a[20:]), HotX: int(order.Uint16(a[16:])), HotY: int(order.Uint16(a[18:])),
 		Width: int(order.Uint16(a[12:])), Height: int(order.Uint16(a[14:])),
 	}
-	c.Pix = make([]uint32, c.Width*c.Height)
-	if len(a) < 32+4*len(c.Pix)+int(order.Uint16(a[28:])) {
-		return Cursor{}, errors.New("ask for the cursor: the answer is too short")
+	pixels, name := c.Width*c.Height, int(order.Uint16(a[28:]))
+	if len(a) < 32+4*pixels+name {
+		return Cursor{}, errors.New("the answer is too short")
 	}
+	c.Pix = make([]uint32, pixels)
 	for i := range c.Pix {
 		c.Pix[i] = order.Uint32(a[32+4*i:])
 	}
-	c.Name = string(a[32+4*len(c.Pix):][:order.Uint16(a[28:])])
+	c.Name = string(a[32+4*pixels:][:name])
 	return c, nil
 }
