@@ -170,3 +170,29 @@ func TestChecklist24Pacing(t *testing.T) {
 		<-read
 	})
 }
+
+// Trap 16: a fence that was left unanswered counts also when the viewer has ended
+// continuous updates meanwhile and begins them again.
+func TestUnansweredFenceOfEarlierUpdates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCanvas(200, 200)
+		list := []int32{rfbtest.FenceSupport, rfbtest.ContinuousUpdates, rfbtest.Raw}
+		client, conn := connectConn(t, rfb.Config{Screen: c.screen}, list...)
+		next[rfbtest.EndOfContinuousUpdates](t, client)
+		client.Mute = true
+		must(t, client.EnableContinuousUpdates(true, 0, 0, 200, 200))
+		next[*rfbtest.Update](t, client) // 160 kB: more than may be on its way
+		must(t, client.EnableContinuousUpdates(false, 0, 0, 0, 0))
+		next[rfbtest.EndOfContinuousUpdates](t, client)
+		time.Sleep(5 * time.Minute)
+		must(t, client.EnableContinuousUpdates(true, 0, 0, 200, 200))
+		select {
+		case <-conn.ended:
+		case <-time.After(5 * time.Minute):
+			t.Fatal("it goes on, and shows nothing")
+		}
+		if conn.err != rfb.ErrTimeout {
+			t.Errorf("ended with %v", conn.err)
+		}
+	})
+}

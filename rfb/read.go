@@ -128,6 +128,9 @@ func (c *Conn) enableContinuousUpdates(m enableContinuousUpdates) {
 	able := c.want.caps.fence && c.want.caps.continuousUpdates
 	c.want.continuous = m.enable && able
 	c.want.continuousArea = m.area
+	if c.want.continuous {
+		c.watchStall() // a fence of earlier updates may keep new ones from being sent
+	}
 	// Without fences nothing would bound what is on its way, so the end is
 	// declared at once.
 	if !c.want.continuous && c.want.caps.continuousUpdates {

@@ -115,9 +115,17 @@ func (c *Conn) mustTake(by time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.taken = by
-	if !by.IsZero() && !c.watched {
+	if !by.IsZero() {
+		c.watchStall()
+	}
+}
+
+// watchStall has the timer look, now and then, whether the viewer keeps us waiting. The
+// caller holds mu.
+func (c *Conn) watchStall() {
+	if !c.watched {
 		c.watched = true
-		c.stalled.Reset(time.Until(by))
+		c.stalled.Reset(stallTimeout)
 	}
 }
 
