@@ -37,6 +37,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -158,8 +159,9 @@ func (e *Engine) Ensure(ctx context.Context, progress func(string)) (*engine.End
 		return nil, engine.Unavailable("The state folder of the local computer cannot be used: %v.", err).
 			WithFix("Let XDG_STATE_HOME name a folder that this user can write; it is %s now.", filepath.Dir(filepath.Dir(string(e.state))))
 	}
+	early := e.state.holders()
 	endpoint, err := e.ensureInTime(ctx, progress)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil && e.endCutOff(ctx) {
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil && e.endCutOff(ctx, early) {
 		progress("Starting the local computer again: its start had been cut off.")
 		endpoint, err = e.ensureInTime(ctx, progress)
 	}
@@ -182,13 +184,21 @@ func (e *Engine) ensureInTime(ctx context.Context, progress func(string)) (*engi
 
 // endCutOff ends a computer that has not come as far as to say where it is reached in all
 // the time of a start: when bubblewrap is killed at the wrong moment, what it started
-// waits for it for ever, with the lock. It reports whether it ended one.
-func (e *Engine) endCutOff(ctx context.Context) bool {
+// waits for it for ever, with the lock. early are the processes that held that when the
+// time began; what has begun since is only slow. It reports whether it ended one.
+func (e *Engine) endCutOff(ctx context.Context, early []int) bool {
 	if _, err := e.state.facts(); err == nil {
 		return false
 	}
+	found := false
 	for _, pid := range e.state.holders() {
-		kill(pid)
+		if slices.Contains(early, pid) {
+			kill(pid)
+			found = true
+		}
+	}
+	if !found {
+		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
