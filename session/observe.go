@@ -3,9 +3,11 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"image"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
@@ -95,10 +97,11 @@ func (s *Session) look(ctx context.Context, d *Desktop, w wish) (o api.Observati
 	}
 	o.Windows = make([]api.Window, 0, len(windows))
 	for _, w := range windows {
+		said := window(w)
 		if w.Focused {
-			o.ActiveWindow = w.Title
+			o.ActiveWindow = said.Title
 		}
-		o.Windows = append(o.Windows, window(w))
+		o.Windows = append(o.Windows, said)
 	}
 	o.Human = d.human()
 	o.Settle = s.settleState()
@@ -264,9 +267,21 @@ func regions(list []image.Rectangle) []api.Region {
 	return out
 }
 
+// maxWindowText is how many characters of a title or class an answer has: programs and web
+// pages choose them, and they come with every answer.
+const maxWindowText = 200
+
 func window(w x11.Window) api.Window {
 	return api.Window{
-		Title: w.Title, Class: w.Class, X: w.Rect.Min.X, Y: w.Rect.Min.Y,
+		Title: shortened(w.Title), Class: shortened(w.Class), X: w.Rect.Min.X, Y: w.Rect.Min.Y,
 		Width: w.Rect.Dx(), Height: w.Rect.Dy(), Focused: w.Focused, Hidden: w.Hidden,
 	}
+}
+
+// shortened cuts what is longer than maxWindowText.
+func shortened(text string) string {
+	if utf8.RuneCountInString(text) <= maxWindowText {
+		return text
+	}
+	return fmt.Sprintf("%.*s…", maxWindowText-1, text)
 }

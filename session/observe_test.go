@@ -72,6 +72,26 @@ func TestObserveDescribesTheScreen(t *testing.T) {
 	table.End(s.ID())
 }
 
+// S0-67: a title that a web page chose does not fill the agent's context.
+func TestObserveCutsLongTitles(t *testing.T) {
+	table, screens := newTable(t)
+	s := start(t, table, nil)
+	observe(t, s, api.ObserveRequest{})
+	for _, length := range []int{maxWindowText, maxWindowText + 1, 4096} {
+		title := strings.Repeat("é", length)
+		want := title
+		if length > maxWindowText {
+			want = strings.Repeat("é", maxWindowText-1) + "…"
+		}
+		screens.last().windows = []x11.Window{{ID: 5, Title: title, Class: title, Focused: true}}
+		o, _ := observe(t, s, api.ObserveRequest{})
+		if w := o.Windows[0]; w.Title != want || w.Class != want || o.ActiveWindow != want {
+			t.Errorf("%d characters: %q %q %q", length, w.Title, w.Class, o.ActiveWindow)
+		}
+	}
+	table.End(s.ID())
+}
+
 // S0-72, S3-9, S3-25 and S3-37: an image that the agent still has is left out, unless it is asked for.
 func TestUnchangedImageIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
