@@ -94,11 +94,14 @@ COPY tools/ /opt/computer/tools/
 RUN export PATH="/node/bin:$PATH" NODE_EXTRA_CA_CERTS=/ca.pem; \
     cd /opt/computer/tools; npm ci --ignore-scripts --omit=dev --no-audit --no-fund
 # uv comes from the Python package index alone. Where that cannot be reached,
-# --build-arg UV_VERSION= builds an image without it.
+# --build-arg UV_VERSION= builds an image without it. --target, because Debian's pip makes
+# /uv/local of --prefix /uv.
 ARG UV_VERSION=0.13.0
-RUN mkdir -p /uv/bin; \
-    if [ -n "$UV_VERSION" ]; then \
-      PIP_CERT=/ca.pem pip install --no-cache-dir --no-deps --root-user-action=ignore --prefix /uv "uv==$UV_VERSION"; \
+RUN if [ -n "$UV_VERSION" ]; then \
+      PIP_CERT=/ca.pem pip install --no-cache-dir --no-deps --root-user-action=ignore --target /uv "uv==$UV_VERSION"; \
+      /uv/bin/uv --version; \
+    else \
+      mkdir -p /uv/bin; \
     fi
 
 FROM work AS full

@@ -22,7 +22,7 @@ func TestImageContents(t *testing.T) {
 	for _, c := range []struct{ number, built, checked string }{
 		{"S0-17", "FROM debian:trixie", "debian"},
 		{"S0-18", " python3 ", "python"},
-		{"S0-19", `"uv==$UV_VERSION"`, "uv"},
+		{"S0-19", `--target /uv "uv==$UV_VERSION"`, "uv"},
 		{"S0-20", "NODE_VERSION=24.", "node"},
 		{"S0-21", " git ", "git"},
 		{"S0-22", " gh ", "gh"},
