@@ -20,8 +20,8 @@ var next = struct {
 	port int
 }{port: begin + os.Getpid()%64*((end-begin)/64)}
 
-// Row returns the first of n ports in a row that were free on 127.0.0.1 just now. No other
-// caller in this process gets them.
+// Row returns the first of n ports in a row that were free on 127.0.0.1 just now. Other
+// callers in this process get others, as long as there are any.
 func Row(t testing.TB, n int) int {
 	t.Helper()
 	next.Lock()
