@@ -126,6 +126,13 @@ func TestChromium(t *testing.T) {
 	release := make(chan struct{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, testPage) })
+	mux.HandleFunc("GET /frames", func(w http.ResponseWriter, r *http.Request) {
+		far := strings.Replace("http://"+r.Host, "127.0.0.1", "localhost", 1)
+		fmt.Fprintf(w, "<!doctype html>frames<iframe src=%s/title></iframe><iframe src=%[1]s/tiny width=1 height=1></iframe>", far)
+	})
+	mux.HandleFunc("GET /title", func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "<!doctype html><title>"+strings.Repeat("💡", 5000)+"</title>long title")
+	})
 	mux.HandleFunc("GET /slow", func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `<!doctype html>loaded<script>fetch("/answer").then(() => document.body.append(" answered"))</script>`)
 	})
@@ -200,6 +207,17 @@ func TestChromium(t *testing.T) {
 			if err != nil || !p.Cut || size > most || size < most/2 {
 				t.Errorf("of %d bytes %d, cut %v, %v", most, size, p.Cut, err)
 			}
+		}
+	})
+	t.Run("frames of another site are named", func(t *testing.T) {
+		p := s.text(t, site.URL+"/frames", "[frame of another site: http://localhost:", 1000)
+		if !strings.Contains(p.Text, "/title]") || strings.Contains(p.Text, "tiny") {
+			t.Error(p.Text)
+		}
+	})
+	t.Run("a title as long as a page", func(t *testing.T) {
+		if p := s.text(t, site.URL+"/title", "long title", 1000); p.Title != strings.Repeat("💡", 200) {
+			t.Errorf("%d bytes", len(p.Title))
 		}
 	})
 	t.Run("busy", func(t *testing.T) {

@@ -47,7 +47,9 @@ const walk = (node, pre) => {
   if (tag === "IMG") return node.alt ? words(` [image: ${node.alt}] `) : undefined;
   if (tag === "INPUT") return node.type === "hidden" ? undefined : say(field(node) + " ");
   if (tag === "TEXTAREA" || tag === "SELECT") return say(field(node) + " ");
-  if (tag === "IFRAME") return node.contentDocument?.body ? walk(node.contentDocument.body, false) : undefined;
+  // A frame of another site is closed to scripts of this one; a tiny one shows nothing.
+  if (tag === "IFRAME" && node.contentDocument) return walk(node.contentDocument.body ?? node.contentDocument, false);
+  if (tag === "IFRAME") return node.clientWidth * node.clientHeight > 100 ? words(` [frame of another site: ${node.src.slice(0, 200)}] `) : undefined;
   if (block.has(tag)) line();
   if (/^H[1-6]$/.test(tag)) say("#".repeat(Number(tag[1])) + " ");
   if (tag === "LI") say("- ");
@@ -67,4 +69,4 @@ const walk = (node, pre) => {
   if (block.has(tag)) line();
 };
 if (document.body) walk(document.body, false);
-return { url: location.href, title: document.title, text: text.trim(), links, cut };
+return { url: location.href, title: Array.from(document.title).slice(0, 200).join(""), text: text.trim(), links, cut };
