@@ -90,6 +90,15 @@ window.grip.unfocus: flat solid
 window.handleWidth: 4
 `
 	fluxboxOverlay = "background: unset\n"
+	// GTK makes its file dialog up to 852 pixels high, so that its buttons lie below the
+	// edge of the screen. An application's rule does not count for its dialogs.
+	fluxboxApps = `[app] (role=GtkFileChooserDialog)
+  [Dimensions] {80% 80%}
+[end]
+[transient] (role=GtkFileChooserDialog)
+  [Dimensions] {80% 80%}
+[end]
+`
 )
 
 // startManager starts the window manager and returns when it has taken over the
@@ -136,7 +145,7 @@ func (s *Screen) writeFluxbox(home string) error {
 		"keys":    fluxboxKeys,
 		"style":   fluxboxStyle,
 		"overlay": fluxboxOverlay,
-		"apps":    "",
+		"apps":    fluxboxApps,
 	} {
 		if err := writeFile(filepath.Join(dir, name), []byte(text), owner); err != nil {
 			return err

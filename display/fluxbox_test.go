@@ -2,9 +2,13 @@ package display
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
 // No program sets the background of a screen: Debian's opens a window with an error when
@@ -31,5 +35,33 @@ func TestNoProgramSetsTheBackground(t *testing.T) {
 	}
 	if arguments, err := os.ReadFile(ran); err == nil {
 		t.Errorf("fbsetbg was run, with %q", arguments)
+	}
+}
+
+// The dialog in which a page's upload or a program's file is chosen has its buttons on the
+// screen, both as a window of its own and as another window's dialog.
+func TestFileDialogFitsTheScreen(t *testing.T) {
+	xvfbtest.Need(t, "zenity")
+	m := newManager(t)
+	s := open(t, m)
+	waitManager(t, s)
+	xterm(t, s, "parent", os.DevNull)
+	parent := waitWindow(t, s, "parent", true)
+	for _, arguments := range [][]string{
+		{"--title", "alone"},
+		{"--title", "attached", "--modal", "--attach", strconv.Itoa(int(parent.ID))},
+	} {
+		// GTK remembers the size of the last one in the home.
+		cmd := exec.Command("zenity", append(arguments, "--file-selection")...)
+		cmd.Env = append(s.Env(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		w := waitWindow(t, s, arguments[1], true)
+		cmd.Process.Kill()
+		cmd.Wait()
+		if w.Rect.Dx() > 600 || w.Rect.Dy() > 440 {
+			t.Errorf("%s: %v on a screen of 640x480", arguments[1], w.Rect)
+		}
 	}
 }
