@@ -62,7 +62,7 @@ func (a Apps) Find(name, uri string) (App, error) {
 	program, ok := a.lookUp(name)
 	if !ok {
 		return App{}, api.Errorf(api.CodeNotFound, "No window, installed application or program is called %.100q.", name).
-			WithFix("Use a name from the windows list, the name of an installed application, or a program on PATH.")
+			WithFix("Use a name from the windows list, the name of an installed application, or a program on PATH; one that takes arguments is started with shell, with background.")
 	}
 	app := App{Name: name, Argv: []string{program}}
 	if uri != "" {

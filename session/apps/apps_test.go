@@ -161,6 +161,10 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %q, %v", name, got, err)
 		}
 	}
+	// Whoever gives arguments is told where they go.
+	if _, err := i.Find("paint --studio", ""); err == nil || !strings.Contains(api.AsError(err).Fix, "with shell") {
+		t.Errorf("a name with an argument: %v", err)
+	}
 	if _, err := i.Find("terminal", "http://a/"); err == nil || api.AsError(err).Code != api.CodeBadRequest {
 		t.Errorf("a terminal with an address: %v", err)
 	}
