@@ -27,7 +27,11 @@ type instance struct {
 	came   int              // guarded by mu; how many tabs have come
 	news   chan struct{}    // guarded by mu; closed and replaced when a page is ready or gone
 	looked time.Time        // guarded by mu; when the tabs were asked which is in front
-	quiet  bool             // guarded by mu; its end is no news: it has not started, or is told to quit
+
+	bringing  sync.Mutex                   // held while an origin gets its localStorage
+	owedItems map[string]map[string]string // guarded by mu; localStorage that it has not got yet, by origin
+	bringer   string                       // guarded by mu; session of the tab that brings it
+	quiet     bool                         // guarded by mu; its end is no news: it has not started, or is told to quit
 
 	// What follows is guarded by Browsers.exchanging.
 	seen cookies // those that it had at the last exchange
@@ -151,13 +155,15 @@ func (i *instance) prepare(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if i.first, err = i.newPage(ctx, false); err != nil {
+	items, latest := all.storage.kept()
+	i.mu.Lock()
+	i.owedItems = items
+	i.mu.Unlock()
+	if i.first, err = i.newPage(ctx); err != nil {
 		return err
 	}
-	if err := all.storage.restore(ctx, i); err != nil && ctx.Err() == nil {
-		all.cfg.Logger.Warn("bring localStorage back", "screen", i.browser.screen.Number, "error", err)
-	}
-	return ctx.Err()
+	i.work.Go(func() { i.bringAll(latest) })
+	return nil
 }
 
 // wait is the instance's goroutine, from the start of the process to the last file.

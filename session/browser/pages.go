@@ -54,19 +54,17 @@ func (i *instance) event(m message) {
 		i.targetEvent(m)
 		return
 	}
+	if m.Method == "Fetch.requestPaused" {
+		i.work.Go(func() { i.release(m) })
+		return
+	}
 	i.mu.Lock()
 	p := i.pages[m.Session]
 	if p != nil {
 		i.pageEvent(p, m)
 	}
 	i.mu.Unlock()
-	if p == nil {
-		return
-	}
-	switch m.Method {
-	case "Fetch.requestPaused":
-		i.work.Go(func() { i.answerBlank(p, m) })
-	case "Inspector.targetCrashed":
+	if p != nil && m.Method == "Inspector.targetCrashed" {
 		i.browser.note("A page of the browser crashed: " + p.url + ". Reload it, or open another.")
 	}
 }
@@ -117,16 +115,22 @@ func (i *instance) tell() {
 func (i *instance) setUp(p *page) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	var waits []func(context.Context, any) error
-	for _, c := range []struct {
+	type command struct {
 		method string
 		params any
-	}{
+	}
+	commands := []command{
 		{"Page.enable", nil},
 		{"Network.enable", map[string]any{"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}},
 		{"DOMStorage.enable", nil},
-		{"Runtime.runIfWaitingForDebugger", nil},
-	} {
+	}
+	i.mu.Lock()
+	if patterns := i.owedPatterns(); len(patterns) > 0 { // none would be all
+		commands = append(commands, command{"Fetch.enable", map[string]any{"patterns": patterns}})
+	}
+	i.mu.Unlock()
+	var waits []func(context.Context, any) error
+	for _, c := range append(commands, command{"Runtime.runIfWaitingForDebugger", nil}) {
 		waits = append(waits, i.conn.begin(p.session, c.method, c.params))
 	}
 	for _, wait := range waits {
@@ -326,7 +330,7 @@ func (i *instance) open(ctx context.Context, url string) error {
 	i.mu.Unlock()
 	if p == nil {
 		var err error
-		if p, err = i.newPage(ctx, false); err != nil {
+		if p, err = i.newPage(ctx); err != nil {
 			return err
 		}
 	}
@@ -367,11 +371,10 @@ func (i *instance) navigate(ctx context.Context, p *page, url string) error {
 // blank is the address of a page without anything.
 const blank = "about:blank"
 
-// newPage opens an empty tab, in front of the others unless it is to stay in the
-// background, and returns it when it can be used.
-func (i *instance) newPage(ctx context.Context, background bool) (*page, error) {
+// newPage opens an empty tab in front of the others and returns it when it can be used.
+func (i *instance) newPage(ctx context.Context) (*page, error) {
 	var created struct{ TargetID string }
-	if err := i.conn.call(ctx, "", "Target.createTarget", map[string]any{"url": blank, "background": background}, &created); err != nil {
+	if err := i.conn.call(ctx, "", "Target.createTarget", map[string]any{"url": blank}, &created); err != nil {
 		return nil, err
 	}
 	for {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,8 +29,9 @@ const (
 const optOutFile = ".config/computer-use/no-local-storage"
 
 // storage is the localStorage of the browsers' pages, by origin. Many sites keep logins
-// there. A Chromium that starts gets it before its first page; from then on it is on its
-// own, for its pages would not expect it to change. The last change counts.
+// there. A Chromium that starts gets that of an origin before it asks for a page of it
+// (bringAll); from then on it is on its own, for its pages would not expect it to change. The
+// last change counts.
 type storage struct {
 	keeper
 
@@ -139,52 +141,124 @@ func originOf(key string) (name string, partitioned bool) {
 	return name, rest != "" || !strings.HasPrefix(name, "http")
 }
 
-// restoreTime bounds restore: logins are worth a wait, but not a start.
-const restoreTime = 5 * time.Second
-
-// restore puts the kept localStorage into a Chromium that has just started. It goes to an
-// empty page of each origin, which comes from here and not from the site, in a tab behind
-// the first. It takes at most restoreTime.
-func (s *storage) restore(ctx context.Context, i *instance) error {
-	ctx, cancel := context.WithTimeout(ctx, restoreTime)
-	defer cancel()
-	s.mu.Lock()
-	origins := maps.Clone(s.origins)
-	s.mu.Unlock()
+// kept returns what a Chromium that starts should get, by origin, and the origins, those
+// first that changed last.
+func (s *storage) kept() (items map[string]map[string]string, latest []string) {
 	out := s.optedOut()
-	maps.DeleteFunc(origins, func(name string, _ origin) bool { return out(name) })
-	if len(origins) == 0 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	items = make(map[string]map[string]string)
+	for name, o := range s.origins {
+		if !out(name) {
+			items[name] = o.Items
+		}
+	}
+	return items, slices.SortedFunc(maps.Keys(items), func(a, b string) int {
+		return s.origins[b].Changed.Compare(s.origins[a].Changed)
+	})
+}
+
+// bringTime bounds bring: a login is worth a wait, but not a page.
+const bringTime = 5 * time.Second
+
+// owedPatterns are the documents that must wait for the localStorage of their origin, as
+// Fetch.enable takes them. The caller holds mu.
+func (i *instance) owedPatterns() []map[string]string {
+	var patterns []map[string]string
+	for name := range i.owedItems {
+		patterns = append(patterns, map[string]string{"urlPattern": name + "/*", "resourceType": "Document"})
+	}
+	return patterns
+}
+
+// release lets the request of a document go on, once its origin has its localStorage. One
+// of the tab that brings it gets an empty page, which comes from here and not from the site.
+func (i *instance) release(paused message) {
+	var e struct {
+		RequestID string
+		Request   struct{ URL string }
+	}
+	if json.Unmarshal(paused.Params, &e) != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), bringTime+answerTime)
+	defer cancel()
+	i.mu.Lock()
+	brings := paused.Session == i.bringer
+	i.mu.Unlock()
+	if brings {
+		_ = i.conn.call(ctx, paused.Session, "Fetch.fulfillRequest", map[string]any{
+			"requestId": e.RequestID, "responseCode": 200,
+			"responseHeaders": []map[string]string{{"name": "Content-Type", "value": "text/html"}},
+		}, nil)
+		return
+	}
+	if u, err := url.Parse(e.Request.URL); err == nil {
+		if err := i.bring(ctx, u.Scheme+"://"+u.Host); err != nil {
+			i.browser.all.cfg.Logger.Warn("bring localStorage back", "screen", i.browser.screen.Number, "error", err)
+		}
+	}
+	_ = i.conn.call(ctx, paused.Session, "Fetch.continueRequest", map[string]any{"requestId": e.RequestID}, nil)
+}
+
+// bringAll gives every origin the localStorage that is kept of it, those first that changed
+// last. It takes a tenth of a second or two for each, so no start waits for it, but the
+// documents of the first tab do (release). One that a link opens in a new tab does not: it
+// is asked for before Chromium tells of the tab.
+func (i *instance) bringAll(latest []string) {
+	for _, name := range latest {
+		if err := i.bring(context.Background(), name); errors.Is(err, errGone) {
+			return
+		} else if err != nil {
+			i.browser.all.cfg.Logger.Warn("bring localStorage back", "screen", i.browser.screen.Number, "error", err)
+		}
+	}
+}
+
+// bring gives an origin the localStorage that is kept of it, if it has not got it yet, by
+// way of a tab that nobody sees.
+func (i *instance) bring(ctx context.Context, name string) error {
+	i.bringing.Lock() // also for another document of the origin, which must wait as well
+	defer i.bringing.Unlock()
+	i.mu.Lock()
+	items, owed := i.owedItems[name]
+	i.mu.Unlock()
+	if !owed {
 		return nil
 	}
-	p, err := i.newPage(ctx, true)
-	if err != nil {
+	defer func() { // once only, whatever comes of it
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		delete(i.owedItems, name)
+	}()
+	ctx, cancel := context.WithTimeout(ctx, bringTime)
+	defer cancel()
+	var tab struct{ TargetID string }
+	if err := i.conn.call(ctx, "", "Target.createTarget", map[string]any{"url": blank, "background": true, "hidden": true}, &tab); err != nil {
 		return err
 	}
 	defer func() { // also when the time is up
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 		defer cancel()
-		_ = i.conn.call(closing, "", "Target.closeTarget", map[string]any{"targetId": p.target}, nil)
+		_ = i.conn.call(closing, "", "Target.closeTarget", map[string]any{"targetId": tab.TargetID}, nil)
 	}()
-	if err := i.conn.call(ctx, p.session, "Fetch.enable", nil, nil); err != nil {
+	var with struct{ SessionID string }
+	if err := i.conn.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": tab.TargetID, "flatten": true}, &with); err != nil {
 		return err
 	}
-	// The latest first: when the time is up, those are left out that matter least.
-	latest := slices.SortedFunc(maps.Keys(origins), func(a, b string) int {
-		return origins[b].Changed.Compare(origins[a].Changed)
-	})
-	for _, name := range latest {
-		err := i.fill(ctx, p, name, origins[name].Items)
-		if _, refused := errors.AsType[*remoteError](err); err != nil && !refused {
-			return err
-		}
+	i.mu.Lock()
+	i.bringer = with.SessionID
+	i.mu.Unlock()
+	if err := i.conn.call(ctx, with.SessionID, "Fetch.enable", nil, nil); err != nil {
+		return err
 	}
-	return nil
+	return i.fill(ctx, with.SessionID, name, items)
 }
 
 // fill puts items into the localStorage of an origin by way of a tab whose requests are
 // answered from here.
-func (i *instance) fill(ctx context.Context, p *page, name string, items map[string]string) error {
-	if err := i.conn.call(ctx, p.session, "Page.navigate", map[string]any{"url": name + "/"}, nil); err != nil {
+func (i *instance) fill(ctx context.Context, session, name string, items map[string]string) error {
+	if err := i.conn.call(ctx, session, "Page.navigate", map[string]any{"url": name + "/"}, nil); err != nil {
 		return err
 	}
 	data, err := json.Marshal(items)
@@ -194,26 +268,12 @@ func (i *instance) fill(ctx context.Context, p *page, name string, items map[str
 	// location.origin: what did not get there must not get the items.
 	script := "if (location.origin === " + quote(name) + ") " +
 		"for (const [k, v] of Object.entries(JSON.parse(" + quote(string(data)) + "))) localStorage.setItem(k, v)"
-	return i.conn.call(ctx, p.session, "Runtime.evaluate", map[string]any{"expression": script}, nil)
+	return i.conn.call(ctx, session, "Runtime.evaluate", map[string]any{"expression": script}, nil)
 }
 
 func quote(s string) string {
 	data, _ := json.Marshal(s) // of a string, which never fails
 	return string(data)
-}
-
-// answerBlank answers a request with an empty page.
-func (i *instance) answerBlank(p *page, paused message) {
-	var e struct{ RequestID string }
-	if json.Unmarshal(paused.Params, &e) != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
-	defer cancel()
-	_ = i.conn.call(ctx, p.session, "Fetch.fulfillRequest", map[string]any{
-		"requestId": e.RequestID, "responseCode": 200,
-		"responseHeaders": []map[string]string{{"name": "Content-Type", "value": "text/html"}},
-	}, nil)
 }
 
 // optedOut returns what says of an origin whether its localStorage is not to be carried.
