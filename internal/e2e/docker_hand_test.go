@@ -50,12 +50,12 @@ func TestDockerRunLine(t *testing.T) {
 
 // Issue 7, 9: image/compose.yaml.
 func TestDockerCompose(t *testing.T) {
+	c := newDockerComputer(t)
 	compose := []string{"docker", "compose"}
 	if exec.Command("docker", "compose", "version").Run() != nil {
 		xvfbtest.Need(t, "docker-compose")
 		compose = []string{"docker-compose"}
 	}
-	c := newDockerComputer(t)
 	run := func(args ...string) {
 		t.Helper()
 		args = append(append(compose, "--project-name", c.name, "--file", "../../image/compose.yaml"), args...)
