@@ -129,6 +129,7 @@ func (w *wire) close() {
 // read takes what the X server sends until the connection ends.
 func (w *wire) read(in *bufio.Reader) {
 	defer close(w.done)
+	defer w.conn.Close() // also after a reply that makes no sense: nothing reads on
 	for {
 		packet := make([]byte, 32)
 		if _, err := io.ReadFull(in, packet); err != nil {
