@@ -12,18 +12,24 @@ import (
 	"github.com/falleng0d/computer-use-mcp/display/x11"
 )
 
+// focusScreen returns a screen without windows.
+func focusScreen(t *testing.T) *fakeScreen {
+	t.Helper()
+	table, _ := newTable(t)
+	opened, err := table.cfg.Open(t.Context(), 640, 480)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened.(*fakeScreen)
+}
+
 // A program that has ended well shows no window any more, unless it has handed over to an
 // instance that was running and takes a moment.
 func TestFocusDoesNotWaitForAProgramThatHasEnded(t *testing.T) {
 	for name, shows := range map[string]bool{"one for a terminal": false, "a launcher": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				table, _ := newTable(t)
-				opened, err := table.cfg.Open(t.Context(), 640, 480)
-				if err != nil {
-					t.Fatal(err)
-				}
-				screen := opened.(*fakeScreen)
+				screen := focusScreen(t)
 				run := &program{name: "program", done: make(chan struct{}), state: "exit status 0"}
 				run.output.data = []byte("usage: program FILE")
 				time.AfterFunc(time.Second, func() { close(run.done) })
@@ -35,7 +41,7 @@ func TestFocusDoesNotWaitForAProgramThatHasEnded(t *testing.T) {
 					})
 				}
 				start := time.Now()
-				err = focusNew(t.Context(), screen, nil, "program", run)
+				err := focusNew(t.Context(), screen, nil, "program", run)
 				if took := time.Since(start); took > time.Second+handOverTime+2*poll {
 					t.Errorf("it took %v", took)
 				}
@@ -57,12 +63,7 @@ func TestFocusDoesNotWaitForAProgramThatHasEnded(t *testing.T) {
 // meanwhile, is at the front with its dialog.
 func TestFocusGoesToADialogThatTookTheKeyboard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		table, _ := newTable(t)
-		opened, err := table.cfg.Open(t.Context(), 640, 480)
-		if err != nil {
-			t.Fatal(err)
-		}
-		screen := opened.(*fakeScreen)
+		screen := focusScreen(t)
 		screen.windows = []x11.Window{{ID: 7, Title: "main"}}
 		screen.fail = errors.New("it did not take the keyboard")
 		screen.onInput = func(string) { screen.windows = []x11.Window{{ID: 8, Title: "dialog"}, {ID: 7, Title: "main"}} }
@@ -96,12 +97,7 @@ func TestOpeningWaitsForTheTitle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				table, _ := newTable(t)
-				opened, err := table.cfg.Open(t.Context(), 640, 480)
-				if err != nil {
-					t.Fatal(err)
-				}
-				screen := opened.(*fakeScreen)
+				screen := focusScreen(t)
 				// Another window names the file already.
 				before := []x11.Window{{ID: 6, Title: "talk.odp — Files"}}
 				screen.windows = append([]x11.Window{{ID: 7, Title: "Office", Focused: true}}, before...)
@@ -111,7 +107,7 @@ func TestOpeningWaitsForTheTitle(t *testing.T) {
 					screen.windows = append([]x11.Window{c.then}, before...)
 				})
 				start := time.Now()
-				err = awaitTitle(t.Context(), screen, before, "talk.odp")
+				err := awaitTitle(t.Context(), screen, before, "talk.odp")
 				if took := time.Since(start); err != nil || took < c.takes || took > c.takes+2*poll || slices.Contains(screen.events, "activate 7") != c.activated {
 					t.Errorf("%v after %v: %v", err, took, screen.events)
 				}
