@@ -29,7 +29,7 @@ func (s *Screen) noteEvent(e supervise.Event, opening bool) {
 	switch {
 	case e.Kind == supervise.Up:
 		if s.ended[managerUnit] {
-			s.note("The screen's window manager stopped and was started again; programs are still open.")
+			s.note("The screen's window manager stopped and was started again; no program was closed by that.")
 		}
 		clear(s.ended)
 	case e.Kind == supervise.Ended:
@@ -84,9 +84,10 @@ func (s *Screen) setConnections(c *connections) {
 	}
 	switch {
 	case s.ended[serverUnit]:
+		s.notes = nil // they are about windows, and a window manager, that are gone
 		s.note("The screen's X server stopped and was started again; programs that were open on it are gone.")
 	case s.ended[connectionUnit]:
-		s.note("The connection to the screen was lost and made again; programs on it are still open.")
+		s.note("The connection to the screen was lost and made again; no program was closed by that.")
 	}
 	clear(s.ended)
 	s.conns = c
