@@ -65,7 +65,7 @@ func TestCommandLine(t *testing.T) {
 			{[]string{"logs", "--lines", "many"}, 2, "", "computer-use-mcp help logs"},
 			{[]string{"logs", "--lines", "many"}, 2, "", `"many" for --lines`},
 			{[]string{"logs", "--lines"}, 2, "", "--lines needs a value"},
-			{[]string{"logs", "--lines", "-5"}, 2, "", "--lines is -5"},
+			{[]string{"logs", "--lines", "-1"}, 2, "", "--lines is -1, which is not 0 or more"},
 			{[]string{"doctor"}, 1, "1 of 3 checks failed", ""},
 			{[]string{"serve", "--http", "0.0.0.0:8080"}, 2, "", "only a loopback address"},
 			{[]string{"serve", "--token-file", "x"}, 2, "", "only with --http"},

@@ -32,9 +32,9 @@ type Engine interface {
 	// of a check that failed is left out.
 	Diagnose(ctx context.Context) []Check
 
-	// Log writes the last lines of the log of the computer's daemon to w, and with follow
-	// what is added to it, until ctx ends or there is nothing more to come. lines below 0
-	// is all. The log holds no key and no token.
+	// Log writes the last lines of the log of the computer's daemon to w, 0 or more, and
+	// with follow what is added to it, until ctx ends or there is nothing more to come. The
+	// log holds no key and no token.
 	Log(ctx context.Context, w io.Writer, lines int, follow bool) error
 
 	// Close ends what this process does for people who watch the computer, which goes on

@@ -146,22 +146,22 @@ func (c *call) wrongVersion(f *found, cause error) *api.Error {
 // lastLines returns the end of the daemon's log as part of a sentence.
 func (c *call) lastLines(ctx context.Context) string {
 	var out bytes.Buffer
-	if err := c.copyLog(ctx, c.cfg.Name, &out, "5", false); err != nil || out.Len() == 0 {
+	if err := c.copyLog(ctx, c.cfg.Name, &out, 5, false); err != nil || out.Len() == 0 {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	return " It printed last: " + strings.Join(lines, " | ")
 }
 
-// copyLog copies the last lines of the log, "all" or a number, to w. The daemon's stdout
+// copyLog copies the last lines of the log to w. The daemon's stdout
 // is left out: it holds the key (S0-14).
-func (c *call) copyLog(ctx context.Context, name string, w io.Writer, tail string, follow bool) error {
+func (c *call) copyLog(ctx context.Context, name string, w io.Writer, lines int, follow bool) error {
 	if !follow {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.limits.request)
 		defer cancel()
 	}
-	answer, err := c.docker.ContainerLogs(ctx, name, client.ContainerLogsOptions{ShowStderr: true, Tail: tail, Follow: follow})
+	answer, err := c.docker.ContainerLogs(ctx, name, client.ContainerLogsOptions{ShowStderr: true, Tail: strconv.Itoa(lines), Follow: follow})
 	if err != nil {
 		return c.explain(ctx, "read the log of the container "+name, err)
 	}

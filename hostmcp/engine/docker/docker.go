@@ -31,7 +31,6 @@ import (
 	"log/slog"
 	"os"
 	"regexp"
-	"strconv"
 	"sync"
 	"time"
 
@@ -319,11 +318,7 @@ func (e *Engine) Log(ctx context.Context, w io.Writer, lines int, follow bool) e
 	if err != nil {
 		return err
 	}
-	tail := "all"
-	if lines >= 0 {
-		tail = strconv.Itoa(lines)
-	}
-	return c.copyLog(ctx, e.cfg.Name, w, tail, follow)
+	return c.copyLog(ctx, e.cfg.Name, w, lines, follow)
 }
 
 var _ engine.Engine = (*Engine)(nil)

@@ -603,7 +603,7 @@ func TestStatus(t *testing.T) {
 		t.Error("a look changed something")
 	}
 	var log strings.Builder
-	if err := e.Log(t.Context(), &log, -1, false); err != nil || log.String() != "computerd: cannot serve\n" {
+	if err := e.Log(t.Context(), &log, 200, false); err != nil || log.String() != "computerd: cannot serve\n" {
 		t.Errorf("%q, %v", log.String(), err)
 	}
 }

@@ -64,12 +64,8 @@ func (d stateDir) nextLog(f *os.File) (*os.File, error) {
 	return os.Open(d.log())
 }
 
-// skipToLast seeks to the beginning of the last lines of f, where none below 0 are
-// skipped.
+// skipToLast seeks to the beginning of the last lines of f.
 func skipToLast(f *os.File, lines int) error {
-	if lines < 0 {
-		return nil
-	}
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil || lines == 0 {
 		return err

@@ -43,11 +43,8 @@ func TestLastLines(t *testing.T) {
 		if lines[len(lines)-1] == "" {
 			lines = lines[:len(lines)-1]
 		}
-		for _, n := range []int{-1, 0, 1, 2, 3, 19_999, 20_000, 30_000} {
-			want := text
-			if n >= 0 {
-				want = strings.Join(lines[max(0, len(lines)-n):], "")
-			}
+		for _, n := range []int{0, 1, 2, 3, 19_999, 20_000, 30_000} {
+			want := strings.Join(lines[max(0, len(lines)-n):], "")
 			if got := read(n); got != want {
 				t.Errorf("the last %d lines of %.20q: %d bytes, want %d", n, text, len(got), len(want))
 			}
