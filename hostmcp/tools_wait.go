@@ -25,7 +25,7 @@ func waitTools() []Tool {
 				{Name: "title", Kind: String, Doc: "Part of the window's title, in any case; for window."},
 				{Name: "path", Kind: String, Doc: "For file: absolute, relative to the session's folder, or from ~."},
 				{Name: "port", Kind: Integer, Min: 1, Max: 65535, Doc: "TCP port of the computer's localhost; for port."},
-				{Name: "timeout_ms", Kind: Integer, Min: 0, Max: milliseconds(api.MaxWaitTimeout), Doc: "Give up after this long. Default 10000."},
+				{Name: "timeout_ms", Kind: Integer, Min: 0, Max: milliseconds(api.MaxWaitTimeout), Doc: "Give up after this long; 0 looks once. Default 10000."},
 			},
 			Run: with(wait),
 		},

@@ -101,6 +101,9 @@ func waitText(r api.WaitRequest, w api.WaitResult) string {
 		met, unmet = fmt.Sprintf("Port %d answers", r.Port), fmt.Sprintf("Nothing listens on port %d", r.Port)
 	default:
 		met, unmet = where+" is still", where+" has not come to rest"
+		if w.Region == nil { // nothing is known to move
+			unmet = where + " has not been watched long enough to call it still"
+		}
 	}
 	text := met
 	if !w.Met {

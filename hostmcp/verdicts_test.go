@@ -89,7 +89,7 @@ func TestWaitText(t *testing.T) {
 	}{
 		{api.WaitRequest{}, api.WaitResult{Met: true, WaitedMS: 500}, "The screen is still; waited 500ms.\nScreen"},
 		{api.WaitRequest{Region: region}, api.WaitResult{WaitedMS: 3000, Region: region}, "TIME RAN OUT. The region has not come to rest in 30x40 at 1, 2; waited 3s."},
-		{api.WaitRequest{}, api.WaitResult{WaitedMS: 100}, "TIME RAN OUT. The screen has not come to rest; waited 100ms."},
+		{api.WaitRequest{}, api.WaitResult{}, "TIME RAN OUT. The screen has not been watched long enough to call it still; waited 0s."},
 		{api.WaitRequest{For: "change"}, api.WaitResult{Met: true, Region: region}, "The screen changed in 30x40 at 1, 2;"},
 		{api.WaitRequest{For: "window", Title: "Save"}, api.WaitResult{Met: true}, `A window "Save" is there`},
 		{api.WaitRequest{For: "file", Path: "~/a"}, api.WaitResult{}, "TIME RAN OUT. ~/a does not exist"},

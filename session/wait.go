@@ -43,7 +43,7 @@ func (s *Session) Wait(ctx context.Context, r api.WaitRequest) (result api.WaitR
 		}
 		start := time.Now()
 		limited, cancel := context.WithTimeout(ctx, timeout)
-		where, err := s.await(limited, d, r)
+		where, err := s.await(ctx, limited, d, r)
 		cancel()
 		if err != nil && (limited.Err() == nil || ctx.Err() != nil) {
 			return err
@@ -57,24 +57,27 @@ func (s *Session) Wait(ctx context.Context, r api.WaitRequest) (result api.WaitR
 	return result, images, err
 }
 
-// await returns nil when the condition is met, and an error when ctx ends before. where
-// is the part of the screen that changed, or still moves.
-func (s *Session) await(ctx context.Context, d *Desktop, r api.WaitRequest) (where image.Rectangle, err error) {
+// await returns nil when the condition is met, and an error when limited, the call's ctx
+// with the time to wait, ends before. What can be seen at once is looked at with ctx, so
+// that the answer is true without any time as well. where is the part of the screen that
+// changed, or still moves.
+func (s *Session) await(ctx, limited context.Context, d *Desktop, r api.WaitRequest) (where image.Rectangle, err error) {
 	switch r.For {
 	case api.WaitChange:
-		return awaitChange(ctx, d.Screen.Frame(), r.Region)
+		return awaitChange(limited, d.Screen.Frame(), r.Region)
 	case api.WaitWindow:
-		return where, awaitWindow(ctx, d.Screen, r.Title)
+		return where, awaitWindow(ctx, limited, d.Screen, r.Title)
 	case api.WaitFile:
 		path := files.Resolve(s.table.cfg.Programs.Home, s.work.folder(), r.Path)
-		return where, every(ctx, poll, func() bool {
+		return where, every(limited, poll, func() bool {
 			_, err := os.Lstat(path)
 			return err == nil
 		})
 	case api.WaitPort:
 		address := net.JoinHostPort("localhost", strconv.Itoa(r.Port))
-		return where, every(ctx, poll, func() bool {
-			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		dialer := net.Dialer{Timeout: time.Second} // a full backlog does not answer
+		return where, every(limited, poll, func() bool {
+			conn, err := dialer.DialContext(ctx, "tcp", address)
 			if err != nil {
 				return false
 			}
@@ -82,7 +85,7 @@ func (s *Session) await(ctx context.Context, d *Desktop, r api.WaitRequest) (whe
 			return true
 		})
 	}
-	return s.awaitStill(ctx, d.Screen.Frame(), r.Region)
+	return s.awaitStill(limited, d.Screen.Frame(), r.Region)
 }
 
 // every asks met now and after each interval until it is true.
@@ -190,7 +193,7 @@ func (s *Session) awaitStill(ctx context.Context, buf *frame.Buffer, where *api.
 }
 
 // awaitWindow returns when a window's title holds the given text, in any case.
-func awaitWindow(ctx context.Context, screen Screen, title string) error {
+func awaitWindow(ctx, limited context.Context, screen Screen, title string) error {
 	for {
 		stamp := screen.Frame().Stamp()
 		windows, err := screen.Windows(ctx)
@@ -204,7 +207,7 @@ func awaitWindow(ctx context.Context, screen Screen, title string) error {
 		}
 		// Most windows announce themselves by changing the screen; one that opens
 		// minimised or behind others does not.
-		if err := changeOr(ctx, screen.Frame(), stamp, 5*poll); err != nil {
+		if err := changeOr(limited, screen.Frame(), stamp, 5*poll); err != nil {
 			return err
 		}
 	}

@@ -107,6 +107,9 @@ func TestWaitWindow(t *testing.T) {
 		if r := wait(t, s, `{"for":"window","title":"print","timeout_ms":0}`); r.Met {
 			t.Errorf("%+v", r)
 		}
+		if r := wait(t, s, `{"for":"window","title":"save as","timeout_ms":0}`); !r.Met || r.WaitedMS != 0 {
+			t.Errorf("a look without a wait: %+v", r)
+		}
 	})
 }
 
@@ -135,6 +138,9 @@ func TestWaitFileAndPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := l.Addr().(*net.TCPAddr).Port
+	if r := wait(t, s, fmt.Sprintf(`{"for":"port","port":%d,"timeout_ms":0}`, port)); !r.Met {
+		t.Error("an open port is not found without a wait")
+	}
 	if r := wait(t, s, fmt.Sprintf(`{"for":"port","port":%d}`, port)); !r.Met {
 		t.Error("an open port is not found")
 	}
