@@ -109,7 +109,8 @@ func cleanValue(what string, f Field, value any) (any, error) {
 		if len(f.Enum) > 0 && !slices.Contains(f.Enum, text) {
 			return nil, fail("must be one of %s, not %s", strings.Join(f.Enum, ", "), describe(value))
 		}
-		if n := utf8.RuneCountInString(text); f.outside(float64(n)) {
+		// The space around it does not count, where a length is asked for.
+		if n := utf8.RuneCountInString(strings.TrimSpace(text)); f.outside(float64(n)) {
 			return nil, fail("has %d characters; %d to %d are accepted", n, f.Min, f.Max)
 		}
 		return text, nil

@@ -72,7 +72,8 @@ func TestBadArguments(t *testing.T) {
 		want []string
 	}{
 		{"start_computer", `{}`, []string{"title", "missing"}},
-		{"start_computer", `{"title": ""}`, []string{"title", "1 to 80"}}, // S0-61
+		{"start_computer", `{"title": ""}`, []string{"title has 0 characters; 1 to 80 are accepted"}}, // S0-61
+		{"start_computer", `{"title": " \t"}`, []string{"title has 0 characters; 1 to 80 are accepted"}},
 		{"start_computer", `{"title": "a\u0007"}`, []string{"U+0007"}},
 		{"start_computer", `{"title": "a", "name": "b"}`, []string{"unknown field 'name'", "takes title"}},
 		{"start_computer", `{"title": 5}`, []string{"must be a string", "number 5"}},
