@@ -13,6 +13,22 @@ make)
 	touch -- "$begun"
 	;;
 save)
+	# Whenever this is killed, what the template's preferences name is there: new extensions
+	# come before the preferences and old ones go after them. Each is ID/VERSION, and never
+	# changes.
+	from=$copy/Default/Extensions to=$template/Default/Extensions gone=()
+	if [ -d "$from" ]; then
+		shopt -s nullglob
+		for version in "$to"/*/*; do
+			[ -e "$from/${version#"$to/"}" ] || gone+=("$version")
+		done
+		for version in "$from"/*/*; do
+			target=$to/${version#"$from/"}
+			[ -e "$target" ] && continue
+			mkdir -p -- "$(dirname -- "$target")"
+			mv -T -- "$version" "$target"
+		done
+	fi
 	for file; do
 		if [ -f "$copy/$file" ] && [ "$copy/$file" -nt "$begun" ]; then
 			mkdir -p -- "$(dirname -- "$template/$file")"
@@ -21,14 +37,6 @@ save)
 			mv -f -- "$template/$file.new" "$template/$file"
 		fi
 	done
-	# What the preferences say is installed has to be there, so this goes with them.
-	if [ -d "$copy/Default/Extensions" ]; then
-		mkdir -p -- "$template/Default"
-		if [ -d "$template/Default/Extensions" ]; then
-			mv -T -- "$template/Default/Extensions" "$copy/Extensions.old"
-		fi
-		mv -T -- "$copy/Default/Extensions" "$template/Default/Extensions"
-	fi
-	rm -rf -- "$copy"
+	rm -rf -- "${gone[@]}" "$copy"
 	;;
 esac

@@ -91,6 +91,52 @@ func TestProfilesComeFromTheTemplate(t *testing.T) {
 	}
 }
 
+// A computer may be killed at any moment. The template's preferences then name extensions
+// that are there: Chromium would not notice that one is missing.
+func TestKilledSaveKeepsExtensions(t *testing.T) {
+	killed := 0
+	for n, whole := 1, false; !whole; n++ {
+		cfg := quietConfig(t)
+		cfg.Env = append(cfg.Env, "PATH="+killedAt(t, n)+":"+os.Getenv("PATH"))
+		b := New(cfg)
+		from := b.profileDir(1)
+		write(t, b.template()+"/Default/Preferences", "1_0")
+		write(t, b.template()+"/Default/Extensions/adblock/1_0/manifest.json", "{}")
+		write(t, from+"/.begun", "")
+		change(t, from+"/Default/Preferences", "2_0")
+		write(t, from+"/Default/Extensions/adblock/2_0/manifest.json", "{}")
+		whole = b.saveProfile(t.Context(), from) == nil
+		if !whole {
+			killed++
+		}
+		named := read(b.template() + "/Default/Preferences")
+		if whole && named != "2_0" || read(b.template()+"/Default/Extensions/adblock/"+named+"/manifest.json") != "{}" {
+			t.Errorf("killed before step %d: the preferences name %q, which is not there", n, named)
+		}
+	}
+	if killed < 4 {
+		t.Errorf("the script was killed at %d steps only", killed)
+	}
+}
+
+// killedAt returns a folder of programs that do what the real ones do, but the nth of them
+// to run kills the script that runs it.
+func killedAt(t *testing.T, n int) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"cp", "mkdir", "mv", "rm"} {
+		program, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := fmt.Sprintf("#!/bin/sh\ncd %s\necho >>steps\n[ $(wc -l <steps) -ne %d ] || kill -KILL $PPID\nexec %s \"$@\"\n", dir, n, program)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // Issue 9, Done when 1: the lock of a profile may be that of a process that is long gone.
 func TestStaleLocks(t *testing.T) {
 	host, _ := os.Hostname()
