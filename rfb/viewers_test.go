@@ -102,9 +102,15 @@ func watch(t *testing.T, viewer func(x *xvfbtest.Server, host, port string) *exe
 	t.Helper()
 	xvfbtest.Need(t, "xdotool")
 	c, in, host, port := viewerScreen(t)
-	x := xvfbtest.Start(t, xvfbtest.Options{Width: c.width, Height: c.height})
+	// A viewer makes its window smaller than what it shows where that would fill the screen.
+	x := xvfbtest.Start(t, xvfbtest.Options{Width: c.width + 100, Height: c.height + 100})
 	painter := x.Painter(t)
 	ended := start(t, viewer(x, host, port))
+	// There is no window manager to place the window and to give it the keys.
+	place := x.Command("timeout", "20", "xdotool", "search", "--sync", "--onlyvisible", "--class", ".", "windowmove", "0", "0", "windowfocus")
+	if out, err := place.CombinedOutput(); err != nil {
+		t.Fatalf("place the viewer's window: %v\n%s", err, out)
+	}
 	for i, change := range c.changes() {
 		change()
 		c.await(t, fmt.Sprint("change ", i), ended, func() ([]uint32, int) {
@@ -134,7 +140,7 @@ func TestViewerTigerVNC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			watch(t, func(x *xvfbtest.Server, host, port string) *exec.Cmd {
 				cmd := x.Command("xtigervncviewer", append(args, "-RemoteResize=0", "-AlertOnFatalError=0",
-					"-ReconnectOnError=0", "-FullScreen", "-MenuKey=", host+"::"+port)...)
+					"-ReconnectOnError=0", "-MenuKey=", host+"::"+port)...)
 				cmd.Env = append(cmd.Env, "HOME="+t.TempDir(), "VNC_PASSWORD="+viewerPassword)
 				return cmd
 			})
