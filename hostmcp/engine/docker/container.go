@@ -177,16 +177,17 @@ func (c *call) start(ctx context.Context, name string, f *found) error {
 	if now, look := c.inspect(ctx, name); look == nil && (now == nil || now.id != f.id || now.isRunning()) {
 		return nil
 	}
-	taken := explainPort(err, name, f, c.neighbour(ctx, f))
-	if taken == nil {
+	port, taken := takenPort(err, f)
+	if !taken {
 		return c.explain(ctx, "start the container "+name, err)
 	}
+	refusal := portTaken(err, name, f, port, c.holder(ctx, port))
 	if f.isOurs() && f.neverRan() || f.network == networkRelay {
 		if undo := c.remove(ctx, f); undo != nil {
 			c.log.Warn("remove a container whose ports are taken", "error", undo)
 		}
 	}
-	return taken
+	return refusal
 }
 
 // remove removes the container unless it runs, which another process may have seen to.

@@ -423,9 +423,14 @@ func TestPortTaken(t *testing.T) {
 	s.fail["POST start"] = errors.New("Bind for 127.0.0.1:22016 failed: port is already allocated")
 	second := s.engine(func(c *Config) { c.Name, c.PortBase = "d", 22005 })
 	refused(t, second, api.CodePortTaken, "Port 22016 is taken by the container c, another computer", "COMPUTER_USE_PORT_BASE")
+	// That c has some of the ports says nothing about the others.
+	s.fail["POST start"] = errors.New("Bind for 127.0.0.1:22017 failed: port is already allocated")
+	refused(t, second, api.CodePortTaken, "Port 22017 is taken by another program")
+	s.fail["POST start"] = errors.New("address already in use")
+	refused(t, second, api.CodePortTaken, "One of the ports is taken by another program")
 }
 
-func TestExplainPort(t *testing.T) {
+func TestTakenPorts(t *testing.T) {
 	f := &found{portBase: 20900}
 	for _, test := range []struct{ text, port string }{
 		{"driver failed programming external connectivity on endpoint x (1f): Bind for 127.0.0.1:20907 failed: port is already allocated", "Port 20907 is taken"},
@@ -440,13 +445,14 @@ func TestExplainPort(t *testing.T) {
 		{"address already in use", "One of the ports is taken"},
 		{"listen tcp 127.0.0.1:99: bind: address already in use", "One of the ports is taken"},
 	} {
-		e := explainPort(errors.New(test.text), "c", f, "")
-		if e == nil || e.Code != api.CodePortTaken || !strings.HasPrefix(e.Message, test.port) || !strings.Contains(e.Error(), "COMPUTER_USE_PORT_BASE") {
+		port, ok := takenPort(errors.New(test.text), f)
+		e := portTaken(errors.New(test.text), "c", f, port, "another program")
+		if !ok || e.Code != api.CodePortTaken || !strings.HasPrefix(e.Message, test.port) || !strings.Contains(e.Error(), "COMPUTER_USE_PORT_BASE") {
 			t.Errorf("%q: %v", test.text, e)
 		}
 	}
-	if e := explainPort(errors.New("exec: computer-start: no such file"), "c", f, ""); e != nil {
-		t.Error(e)
+	if port, ok := takenPort(errors.New("exec: computer-start: no such file"), f); ok {
+		t.Errorf("port %d", port)
 	}
 }
 

@@ -3,9 +3,11 @@ package docker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,50 +88,55 @@ var portWords = []string{
 
 var portForm = regexp.MustCompile(`127\.0\.0\.1:(\d+)`)
 
-// neighbour returns the name of a container that runs as another computer, or its relay,
-// on ports that f wants; empty when there is none.
-func (c *call) neighbour(ctx context.Context, f *found) string {
-	list, err := c.docker.ContainerList(ctx, client.ContainerListOptions{Filters: client.Filters{}.Add("label", labelPortBase)})
-	if err != nil {
-		return "" // this only adds to another error
-	}
-	for _, other := range list.Items {
-		base, _ := strconv.Atoi(other.Labels[labelPortBase])
-		overlaps := f.portBase-api.MaxScreens <= base && base <= f.portBase+api.MaxScreens
-		if overlaps && len(other.Ports) > 0 && other.ID != f.id && len(other.Names) > 0 {
-			return strings.TrimPrefix(other.Names[0], "/")
-		}
-	}
-	return ""
-}
-
-// explainPort returns the refusal for a port that is taken, by another computer if
-// neighbour names its container, nil when err is about something else.
-func explainPort(err error, name string, f *found, neighbour string) *api.Error {
+// takenPort returns which of f's ports cannot be had by the words of err, 0 when they do
+// not tell. ok is false when err is about something else.
+func takenPort(err error, f *found) (port int, ok bool) {
 	text := err.Error()
-	known := false
-	for _, words := range portWords {
-		known = known || strings.Contains(text, words)
+	if !slices.ContainsFunc(portWords, func(words string) bool { return strings.Contains(text, words) }) {
+		return 0, false
 	}
-	if !known {
-		return nil
-	}
-	port := "One of the ports"
 	for _, match := range portForm.FindAllStringSubmatch(text, -1) {
 		if n, _ := strconv.Atoi(match[1]); f.portBase <= n && n <= f.portBase+api.MaxScreens {
-			port = "Port " + match[1]
-			break
+			return n, true
 		}
 	}
-	why := "is taken by another program"
-	if neighbour != "" {
-		why = "is taken by the container " + neighbour + ", another computer"
+	return 0, true
+}
+
+// holder says who has a port of 127.0.0.1: a container if the engine lists one with it.
+func (c *call) holder(ctx context.Context, port int) string {
+	list, err := c.docker.ContainerList(ctx, client.ContainerListOptions{})
+	if err != nil {
+		return "another program" // this only adds to another error
 	}
-	if strings.Contains(text, "forbidden by its access permissions") {
+	for _, other := range list.Items {
+		has := slices.ContainsFunc(other.Ports, func(p container.PortSummary) bool {
+			return int(p.PublicPort) == port && (p.IP.IsLoopback() || p.IP.IsUnspecified())
+		})
+		if !has || port == 0 || len(other.Names) == 0 {
+			continue
+		}
+		name := "the container " + strings.TrimPrefix(other.Names[0], "/")
+		if other.Labels[labelPortBase] != "" {
+			name += ", another computer"
+		}
+		return name
+	}
+	return "another program"
+}
+
+// portTaken returns the refusal for a port, 0 for one of f's, that holder has.
+func portTaken(err error, name string, f *found, port int, holder string) *api.Error {
+	which := "One of the ports"
+	if port != 0 {
+		which = fmt.Sprintf("Port %d", port)
+	}
+	why := "is taken by " + holder
+	if strings.Contains(err.Error(), "forbidden by its access permissions") {
 		why = "is kept by Windows for itself (`netsh interface ipv4 show excludedportrange tcp` lists such ranges)"
 	}
 	e := api.Errorf(api.CodePortTaken, "%s %s. The container %s needs ports %d to %d of 127.0.0.1.",
-		port, why, name, f.portBase, f.portBase+api.MaxScreens)
+		which, why, name, f.portBase, f.portBase+api.MaxScreens)
 	switch {
 	case f.network == networkRelay:
 		return e.WithFix("End the program that has the port, or set COMPUTER_USE_PORT_BASE to the first of 17 free ports. "+

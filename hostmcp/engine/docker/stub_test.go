@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -209,9 +210,12 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *stub) list() (all []container.Summary) {
 	for _, b := range s.containers {
 		if b.state == container.StateRunning {
-			all = append(all, container.Summary{
-				ID: b.id, Names: []string{"/" + b.name}, Labels: b.request.Labels, Ports: []container.PortSummary{{PrivatePort: apiPort}},
-			})
+			summary := container.Summary{ID: b.id, Names: []string{"/" + b.name}, Labels: b.request.Labels}
+			for port, bindings := range b.inspect().NetworkSettings.Ports {
+				public, _ := strconv.ParseUint(bindings[0].HostPort, 10, 16)
+				summary.Ports = append(summary.Ports, container.PortSummary{IP: bindings[0].HostIP, PrivatePort: port.Num(), PublicPort: uint16(public), Type: "tcp"})
+			}
+			all = append(all, summary)
 		}
 	}
 	return all
