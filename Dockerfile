@@ -5,8 +5,9 @@
 #
 # scripts/docker-image builds it, with image/ as the build context. Plain syntax only
 # (no "syntax" line, here-documents, RUN --mount or COPY --link), so that every builder
-# takes it, the one of old engines too. Layers that change seldom come first; a new
-# daemon is the last one and rebuilds in seconds.
+# takes it, the one of old engines too. Layers that change seldom come first: Debian's
+# packages, of both flavours, before any file of this folder. A new daemon is the last one
+# and rebuilds in seconds.
 
 # ------------------------------------------------------------------ slim
 FROM debian:trixie-slim AS desktop
@@ -46,7 +47,6 @@ RUN useradd --create-home --uid 1000 --shell /bin/bash computer; \
     echo 'prefix=${HOME}/.local' > /home/computer/.npmrc; \
     printf '%s\n' '*VT100.faceName: monospace' '*VT100.faceSize: 10' > /home/computer/.Xdefaults; \
     chown -R computer:computer /home/computer
-COPY rootfs/ /
 WORKDIR /home/computer
 # The engine gives its own flags as CMD and labels. Those that are set here serve a
 # computer that somebody starts by hand; see image/README.md.
@@ -54,6 +54,7 @@ ENTRYPOINT ["/usr/bin/tini", "--", "/usr/local/sbin/computer-start"]
 CMD ["--listen", "0.0.0.0:7070", "--viewer-listen", "0.0.0.0:20900", "--port-base", "20900", "--sandbox", "a container"]
 
 FROM desktop AS slim
+COPY rootfs/ /
 COPY computerd /usr/local/bin/computerd
 ARG VERSION=dev
 ARG PROTOCOL
@@ -94,14 +95,15 @@ COPY tools/ /opt/computer/tools/
 RUN export PATH="/node/bin:$PATH" NODE_EXTRA_CA_CERTS=/ca.pem; \
     cd /opt/computer/tools; npm ci --ignore-scripts --omit=dev --no-audit --no-fund
 # uv comes from the Python package index alone. Where that cannot be reached,
-# --build-arg UV_VERSION= builds an image without it. --target, because Debian's pip makes
+# --build-arg UV_VERSION= builds an image without it, and with a file that tells image-check
+# that this was meant. --target, because Debian's pip makes
 # /uv/local of --prefix /uv.
 ARG UV_VERSION=0.13.0
 RUN if [ -n "$UV_VERSION" ]; then \
       PIP_CERT=/ca.pem pip install --no-cache-dir --no-deps --root-user-action=ignore --target /uv "uv==$UV_VERSION"; \
       /uv/bin/uv --version; \
     else \
-      mkdir -p /uv/bin; \
+      mkdir -p /uv/bin; touch /opt/computer/without-uv; \
     fi
 
 FROM work AS full
@@ -109,7 +111,7 @@ COPY --from=fetch /node/ /usr/local/
 COPY --from=fetch /opt/computer/ /opt/computer/
 COPY --from=fetch /uv/bin/ /usr/local/bin/
 RUN ln -s /opt/computer/tools/node_modules/.bin/chrome-devtools-mcp /opt/computer/tools/node_modules/.bin/mcpc /usr/local/bin/
-COPY full/ /
+COPY rootfs/ full/ /
 COPY computerd /usr/local/bin/computerd
 ARG VERSION=dev
 ARG PROTOCOL

@@ -95,6 +95,25 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
+// A layer is built again when one below it changes, and Debian's packages are most of the
+// minutes of a build: no stage installs them on top of files of this repository.
+func TestDockerfileLayers(t *testing.T) {
+	changes := map[string]bool{} // by stage, whether it holds files of this repository
+	stage := ""
+	for _, in := range dockerfile(t) {
+		words := strings.Fields(in.rest)
+		switch {
+		case in.name == "FROM":
+			stage = words[2]
+			changes[stage] = changes[words[0]]
+		case in.name == "COPY" && !strings.HasPrefix(words[0], "--from="):
+			changes[stage] = true
+		case in.name == "RUN" && strings.Contains(in.rest, "apt-get install") && changes[stage]:
+			t.Errorf("Dockerfile:%d: a small file that changes installs these packages again", in.line)
+		}
+	}
+}
+
 // The commands of the Dockerfile are shell scripts like others.
 func TestDockerfileCommands(t *testing.T) {
 	xvfbtest.Need(t, "shellcheck")

@@ -19,6 +19,12 @@ func TestImageContents(t *testing.T) {
 	for _, in := range dockerfile(t) {
 		built.WriteString(in.name + " " + in.rest + "\n")
 	}
+	// Only an image that was built without uv on purpose may lack it.
+	for what, text := range map[string]string{"the Dockerfile": built.String(), "image-check": string(check)} {
+		if !strings.Contains(text, "/opt/computer/without-uv") {
+			t.Errorf("S0-19: %s does not know the mark of an image without uv", what)
+		}
+	}
 	for _, c := range []struct{ number, built, checked string }{
 		{"S0-17", "FROM debian:trixie", "debian"},
 		{"S0-18", " python3 ", "python"},
