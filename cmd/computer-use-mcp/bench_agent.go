@@ -193,20 +193,13 @@ done`
 func (b *benchmark) compare(ctx context.Context, m measurement, c benchCall) error {
 	compared := false
 	for _, r := range c.rivals {
-		program, _, _ := strings.Cut(r.command, " ")
-		script := fmt.Sprintf(timing, program, b.size, b.rounds, cmp.Or(c.cleanup, "true"), r.command)
-		var result api.ShellResult
-		if _, err := b.client.facts(ctx, "shell", map[string]any{"session": b.session, "command": script}, &result); err != nil {
+		their, err := b.timeRival(ctx, r.command, c.cleanup)
+		if err != nil {
 			return err
 		}
-		with := m
-		with.peer = r.program
-		for line := range strings.Lines(result.Stdout) {
-			if ns, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64); err == nil {
-				with.their = append(with.their, time.Duration(ns))
-			}
-		}
-		if len(with.their) == b.rounds {
+		if their != nil {
+			with := m
+			with.peer, with.their = r.program, their
 			b.rows = append(b.rows, with)
 			compared = true
 		}
@@ -215,6 +208,33 @@ func (b *benchmark) compare(ctx context.Context, m measurement, c benchCall) err
 		b.rows = append(b.rows, m)
 	}
 	return nil
+}
+
+// batch is how many rounds of a rival one command of the shell runs: its time is limited,
+// and so is what it may print.
+const batch = 20
+
+// timeRival returns how long each round of a rival's command took, nil where the computer does
+// not have it or it fails.
+func (b *benchmark) timeRival(ctx context.Context, command, cleanup string) (their []time.Duration, err error) {
+	program, _, _ := strings.Cut(command, " ")
+	for len(their) < b.rounds {
+		want := len(their) + min(batch, b.rounds-len(their))
+		script := fmt.Sprintf(timing, program, b.size, want-len(their), cmp.Or(cleanup, "true"), command)
+		var result api.ShellResult
+		if _, err := b.client.facts(ctx, "shell", map[string]any{"session": b.session, "command": script}, &result); err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(result.Stdout) {
+			if ns, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64); err == nil {
+				their = append(their, time.Duration(ns))
+			}
+		}
+		if len(their) != want {
+			return nil, nil
+		}
+	}
+	return their, nil
 }
 
 func (b *benchmark) call(ctx context.Context, tool string, args map[string]any) (*mcp.CallToolResult, error) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -8,6 +10,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/falleng0d/computer-use-mcp/api"
 )
 
 func TestBenchAgentTable(t *testing.T) {
@@ -25,6 +31,36 @@ func TestBenchAgentTable(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
+	}
+}
+
+// A shell command has a time limit, and what it prints is cut: a rival that is measured a
+// thousand times is not lost to that.
+func TestBenchOfARivalGoesInBatches(t *testing.T) {
+	const most = 50 // lines that this shell passes on
+	server := mcp.NewServer(&mcp.Implementation{Name: "shell"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "shell"}, func(_ context.Context, _ *mcp.CallToolRequest, in map[string]string) (*mcp.CallToolResult, any, error) {
+		var rounds int
+		if _, err := fmt.Sscanf(in["command"][strings.Index(in["command"], "$(seq"):], "$(seq %d)", &rounds); err != nil {
+			return nil, nil, err
+		}
+		return nil, api.ShellResult{Stdout: strings.Repeat("1000\n", min(rounds, most))}, nil
+	})
+	ours, theirs := mcp.NewInMemoryTransports()
+	served, err := server.Connect(t.Context(), ours, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer served.Close()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "bench"}, nil).Connect(t.Context(), theirs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	b := &benchmark{client: &ownClient{session: session, shown: new(app).progressLine()}, rounds: 1000}
+	their, err := b.timeRival(t.Context(), "scrot -o /tmp/bench.png", "")
+	if err != nil || len(their) != 1000 || their[999] != time.Microsecond {
+		t.Errorf("%d rounds, %v", len(their), err)
 	}
 }
 
