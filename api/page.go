@@ -3,7 +3,8 @@ package api
 // RoutePageText reads the page in front of the browser of a session's screen.
 const RoutePageText = "POST /v1/sessions/{id}/page_text"
 
-// Limits of a page's text, in bytes of text and links.
+// Limits of a page's text, in bytes of text and links, each link counted with the line that
+// lists it: its number and address.
 const (
 	DefaultPageText = 20_000
 	MinPageText     = 200
@@ -12,7 +13,7 @@ const (
 
 // PageTextRequest asks for what can be read on the page in front of the browser.
 type PageTextRequest struct {
-	MaxBytes int `json:"max_bytes,omitempty"` // of text and links; 0 is DefaultPageText
+	MaxBytes int `json:"max_bytes,omitempty"` // 0 is DefaultPageText
 }
 
 // Check reports why the request cannot be served.

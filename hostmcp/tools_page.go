@@ -20,7 +20,7 @@ func pageTools() []Tool {
 			Idempotent: true,
 			Ordered:    true,
 			Fields: []Field{
-				{Name: "max_bytes", Kind: Integer, Min: api.MinPageText, Max: api.MaxPageText, Doc: fmt.Sprintf("The most text and links, in bytes. Default %d.", api.DefaultPageText)},
+				{Name: "max_bytes", Kind: Integer, Min: api.MinPageText, Max: api.MaxPageText, Doc: fmt.Sprintf("The most text and listed links, in bytes, below title and address. Default %d.", api.DefaultPageText)},
 			},
 			Run: with(pageText),
 		},

@@ -121,6 +121,7 @@ type Browser struct {
 
 	mu    sync.Mutex
 	run   *instance // guarded by mu; nil while no Chromium runs
+	crash string    // guarded by mu; how the last one crashed, empty when it did not
 	notes []string  // guarded by mu
 }
 
@@ -196,10 +197,8 @@ func (b *Browser) Open(ctx context.Context, url string) error {
 	}
 	err = run.open(ctx, url)
 	if errors.Is(err, errGone) { // it had crashed, which was not known yet
-		select {
-		case <-run.ended:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := run.awaitEnd(ctx); err != nil {
+			return err
 		}
 		if run, err = b.ensure(ctx); err == nil {
 			err = run.open(ctx, url)
@@ -266,14 +265,15 @@ func (b *Browser) note(sentence string) {
 	b.notes = b.notes[max(0, len(b.notes)-maxNotes):]
 }
 
-// lost forgets a Chromium that has ended.
-func (b *Browser) lost(run *instance, crashed bool, how string) {
-	if crashed {
-		b.note("The browser crashed (" + how + ") and its windows are gone; logins are kept. Whatever opens a page starts it again.")
+// lost forgets a Chromium that has ended. crash says how when that was a crash, and is empty
+// otherwise.
+func (b *Browser) lost(run *instance, crash string) {
+	if crash != "" {
+		b.note("The browser crashed (" + crash + ") and its windows are gone; logins are kept. Whatever opens a page starts it again.")
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.run == run {
-		b.run = nil
+		b.run, b.crash = nil, crash
 	}
 }

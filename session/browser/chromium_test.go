@@ -153,6 +153,12 @@ func TestChromium(t *testing.T) {
 	mux.HandleFunc("GET /links", func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `<!doctype html>links<a id=quick target=_blank href="/?quick">1</a><a id=held target=_blank href=/held>2</a>`)
 	})
+	mux.HandleFunc("GET /many", func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "<!doctype html>")
+		for n := range 10_000 {
+			fmt.Fprintf(w, "<a href=/%d>link %[1]d</a> ", n)
+		}
+	})
 	site := httptest.NewServer(mux)
 	t.Cleanup(site.Close)
 
@@ -198,16 +204,22 @@ func TestChromium(t *testing.T) {
 		}
 	})
 	t.Run("cut", func(t *testing.T) {
-		for _, most := range []int{api.MinPageText, 701, 702, 703} {
+		cut := func(most int) {
+			t.Helper()
 			p, err := s.Page(t.Context(), most)
 			size := len(p.Text)
 			for _, l := range p.Links {
-				size += len(l.URL)
+				size += len(fmt.Sprintf("\n[%d] %s", l.ID, l.URL))
 			}
 			if err != nil || !p.Cut || size > most || size < most/2 {
 				t.Errorf("of %d bytes %d, cut %v, %v", most, size, p.Cut, err)
 			}
 		}
+		for _, most := range []int{api.MinPageText, 701, 702, 703} {
+			cut(most)
+		}
+		s.text(t, site.URL+"/many", "link 1", 1000)
+		cut(api.DefaultPageText)
 	})
 	t.Run("frames of another site are named", func(t *testing.T) {
 		p := s.text(t, site.URL+"/frames", "[frame of another site: http://localhost:", 1000)
@@ -218,6 +230,11 @@ func TestChromium(t *testing.T) {
 	t.Run("a title as long as a page", func(t *testing.T) {
 		if p := s.text(t, site.URL+"/title", "long title", 1000); p.Title != strings.Repeat("💡", 200) {
 			t.Errorf("%d bytes", len(p.Title))
+		}
+	})
+	t.Run("an address as long as a page", func(t *testing.T) {
+		if p := s.text(t, "data:text/html,long address<!--"+strings.Repeat("x", 5000), "long address", 1000); len(p.URL) != 2000 {
+			t.Errorf("%d bytes", len(p.URL))
 		}
 	})
 	t.Run("busy", func(t *testing.T) {
@@ -319,6 +336,9 @@ func TestChromium(t *testing.T) {
 		if notes := s.TakeNotes(); len(notes) != 1 || !strings.Contains(notes[0], "crashed (signal: killed)") {
 			t.Errorf("%q", notes)
 		}
+		if _, err := s.Page(t.Context(), 1000); !strings.Contains(fmt.Sprint(err), "the browser of this screen has crashed (signal: killed)") {
+			t.Error(err)
+		}
 		s.text(t, site.URL+"/", "Shop", 1000)
 	})
 	t.Run("opened as it crashes", func(t *testing.T) {
@@ -343,6 +363,20 @@ func TestChromium(t *testing.T) {
 		if !strings.Contains(notes[0], "A page of the browser crashed: "+site.URL) {
 			t.Errorf("%q", notes)
 		}
+		_, err := s.Page(t.Context(), 1000)
+		if e, ok := errors.AsType[*api.Error](err); !ok || e.Code != api.CodeScreenFailed || !strings.Contains(e.Message, "has crashed") {
+			t.Error(err)
+		}
+		if s.Busy() {
+			t.Error("busy with a page that has crashed")
+		}
+		if err := run.conn.call(t.Context(), p.session, "Page.reload", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the page again", func() bool {
+			got, err := s.Page(t.Context(), 1000)
+			return err == nil && strings.Contains(got.Text, "Shop")
+		})
 	})
 }
 

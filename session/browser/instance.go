@@ -110,7 +110,7 @@ func (i *instance) launch() error {
 	i.work.Go(i.conn.run)
 	b := i.browser
 	b.mu.Lock()
-	b.run = i
+	b.run, b.crash = i, ""
 	b.mu.Unlock()
 	go i.wait()
 	return nil
@@ -186,8 +186,22 @@ func (i *instance) wait() {
 		}
 		cancel()
 	}
-	i.browser.lost(i, failed && !quiet, how)
+	if !failed || quiet {
+		how = ""
+	}
+	i.browser.lost(i, how)
 	close(i.ended)
+}
+
+// awaitEnd returns when a Chromium that does not answer any more has ended, or with ctx's
+// error.
+func (i *instance) awaitEnd(ctx context.Context) error {
+	select {
+	case <-i.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // quitUnused has Chromium quit when its last window was closed, as it does by itself where

@@ -22,7 +22,8 @@ type page struct {
 	shown   int    // how far in front it was when it last answered lookFront
 	silent  bool   // it did not answer the last time
 	loading bool
-	dialog  string               // what it asks in a dialog, which holds it up; empty when there is none
+	crashed bool                 // its process has ended, and nothing was loaded since
+	dialog  *dialog              // that holds it up; nil when none does
 	pending map[string]time.Time // requests under way and when they began
 	changed map[string]bool      // origins whose localStorage has changed since it was kept
 }
@@ -34,6 +35,13 @@ const maxPending = 200
 // patience is how long a request is taken for something that the page waits for. What
 // takes longer is a connection that is kept open for news.
 const patience = 3 * time.Second
+
+// dialog is a question that a page asks with alert, confirm or prompt, or that Chromium
+// asks before a page with unsaved input is left (beforeunload).
+type dialog struct {
+	kind, message string
+	came          int // how many tabs had come before it
+}
 
 // world is the name of the place, apart from the page's own scripts, where ours run in it.
 const world = "computer-use"
@@ -59,13 +67,9 @@ func (i *instance) event(m message) {
 		return
 	}
 	i.mu.Lock()
-	p := i.pages[m.Session]
-	if p != nil {
+	defer i.mu.Unlock()
+	if p := i.pages[m.Session]; p != nil {
 		i.pageEvent(p, m)
-	}
-	i.mu.Unlock()
-	if p != nil && m.Method == "Inspector.targetCrashed" {
-		i.browser.note("A page of the browser crashed: " + p.url + ". Reload it, or open another.")
 	}
 }
 
@@ -168,13 +172,25 @@ func (i *instance) pageEvent(p *page, m message) {
 		p.loading = p.loading && e.FrameID != p.target
 	case "Page.frameNavigated":
 		if e.Frame.ID == p.target {
-			p.url = e.Frame.URL
+			p.url, p.crashed = e.Frame.URL, false
 			clear(p.pending)
 		}
+	case "Inspector.targetCrashed":
+		p.crashed, p.loading, p.dialog = true, false, nil
+		clear(p.pending)
+		i.browser.note(fmt.Sprintf("A page of the browser crashed: %.200s. Reload it, or open another.", p.url))
 	case "Page.javascriptDialogOpening":
-		p.dialog = cmp.Or(e.Message, e.Type)
+		p.dialog = &dialog{e.Type, e.Message, i.came}
+		// It cannot tell any more how far in front it is. Chromium holds up nobody but the
+		// tab that is used, unless it lies behind another one of its window, which it may
+		// have done no longer.
+		if p.shown == shownNot {
+			p.shown = shownInWindow
+		} else {
+			p.shown = shownKeyboard
+		}
 	case "Page.javascriptDialogClosed":
-		p.dialog = ""
+		p.dialog = nil
 	case "Network.requestWillBeSent":
 		if waitedFor[e.Type] && len(p.pending) < maxPending {
 			p.pending[e.RequestID] = time.Now()
@@ -206,6 +222,19 @@ func (i *instance) active() *page {
 		}
 	}
 	return front
+}
+
+// inFront asks which tab is in front and returns what is known of it; false when there is
+// no tab.
+func (i *instance) inFront(ctx context.Context) (page, bool) {
+	i.lookFront(ctx)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	p := i.active()
+	if p == nil {
+		return page{}, false
+	}
+	return *p, true
 }
 
 // isBefore reports whether a tab is rather the one in front than another.
@@ -240,7 +269,7 @@ func (i *instance) lookFront(ctx context.Context) {
 	i.mu.Lock()
 	pages := slices.Collect(maps.Values(i.pages))
 	for _, p := range pages {
-		p.silent = p.dialog != ""
+		p.silent = p.dialog != nil || p.crashed
 	}
 	pages = slices.DeleteFunc(pages, func(p *page) bool { return p.silent })
 	i.mu.Unlock()
@@ -252,11 +281,23 @@ func (i *instance) lookFront(ctx context.Context) {
 			i.mu.Lock()
 			defer i.mu.Unlock()
 			if p.silent = err != nil; !p.silent {
-				p.shown = shown
+				i.saw(p, shown)
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// saw notes how far in front a tab says it is. One that was opened while another one's dialog
+// was up is used rather than that, though what is used may be its address field: then it
+// does not say that it has the keyboard. The caller holds mu.
+func (i *instance) saw(p *page, shown int) {
+	p.shown = shown
+	for _, other := range i.pages {
+		if shown == shownInWindow && other.dialog != nil && other.dialog.came <= p.came {
+			p.shown = shownKeyboard
+		}
+	}
 }
 
 // frontTime bounds lookFront, and is how old its result may be for busy.
@@ -304,7 +345,7 @@ func (i *instance) busy(now time.Time) bool {
 	defer i.mu.Unlock()
 	i.refreshFront(now)
 	p := i.active()
-	if p == nil || p.dialog != "" { // that is for whoever looks at the screen
+	if p == nil || p.dialog != nil { // that is for whoever looks at the screen
 		return false
 	}
 	if p.loading || !p.ready {

@@ -16,44 +16,64 @@ var textScript string
 // textTime bounds the reading of a page, whose scripts may keep it from answering.
 const textTime = 10 * time.Second
 
-// Page returns what can be read in the tab in front, with its links no more than most
-// bytes. It starts no Chromium: the error is an api.Error of CodeNotFound when there is no
+// Page returns what can be read in the tab in front, no more than most bytes of text and
+// listed links. It starts no Chromium: the error is an api.Error of CodeNotFound when there is no
 // page.
 func (b *Browser) Page(ctx context.Context, most int) (api.PageText, error) {
-	var p api.PageText
+	var text api.PageText
 	run := b.current()
-	var front *page
-	var url, dialog string
-	if run != nil {
-		run.lookFront(ctx)
-		run.mu.Lock()
-		if front = run.active(); front != nil {
-			url, dialog = front.url, front.dialog
-		}
-		run.mu.Unlock()
+	if run == nil {
+		return text, b.noPage()
 	}
-	if front == nil {
-		return p, api.Errorf(api.CodeNotFound, "No page is open in the browser of this screen.").
-			WithFix("Open one with open_path. Pages of other programs can only be seen in a picture.")
-	}
-	if dialog != "" {
-		return p, api.Errorf(api.CodeBusy, "The page %.200s is held up by its dialog, which says %.300q.", url, dialog).
-			WithFix("Answer the dialog on the screen, then read the page.")
+	front, ok := run.inFront(ctx)
+	switch {
+	case !ok:
+		return text, b.noPage()
+	case front.crashed:
+		return text, api.Errorf(api.CodeScreenFailed, "The page in front, %.200q, has crashed.", front.url).
+			WithFix("Load it again with F5, or open another one.")
+	case front.dialog != nil:
+		return text, front.dialog.refusal(front.url)
 	}
 	limited, cancel := context.WithTimeout(ctx, textTime)
 	defer cancel()
-	err := run.evaluate(limited, front, fmt.Sprintf("((max) => {%s})(%d)", textScript, most), &p)
+	err := run.evaluate(limited, &front, fmt.Sprintf("((max) => {%s})(%d)", textScript, most), &text)
 	switch {
 	case ctx.Err() != nil:
-		return p, ctx.Err()
+		return text, ctx.Err()
 	case limited.Err() != nil:
-		return p, api.Errorf(api.CodeTimeout, "The page in front, %.200q, did not answer within %v.", url, textTime).
+		return text, api.Errorf(api.CodeTimeout, "The page in front, %.200q, did not answer within %v.", front.url, textTime).
 			WithFix("Look at the screen: it may still be loading, its scripts are busy, or something is open in front of it.").WithRetry()
 	case errors.Is(err, errGone):
-		return p, api.Errorf(api.CodeNotFound, "The browser was closed.").WithFix("Open a page with open_path.")
+		if err := run.awaitEnd(ctx); err != nil {
+			return text, err
+		}
+		return text, b.noPage()
 	case err != nil:
-		return p, api.Errorf(api.CodeScreenFailed, "The page could not be read: %v.", err).
+		return text, api.Errorf(api.CodeScreenFailed, "The page could not be read: %v.", err).
 			WithFix("It may have gone on to another one: try again, or look at the screen.").WithRetry()
 	}
-	return p, nil
+	return text, nil
+}
+
+// noPage says why there is no page to read.
+func (b *Browser) noPage() error {
+	what := "No page is open in the browser of this screen."
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.crash != "" {
+		what = "No page is open: the browser of this screen has crashed (" + b.crash + ")."
+	}
+	return api.Errorf(api.CodeNotFound, "%s", what).
+		WithFix("Open one with open_path. Pages of other programs can only be seen in a picture.")
+}
+
+// refusal says that a page cannot be read while its dialog is open.
+func (d *dialog) refusal(url string) error {
+	if d.kind == "beforeunload" {
+		return api.Errorf(api.CodeBusy, "The browser asks whether to leave or reload the page %.200q, where something was entered that may get lost.", url).
+			WithFix("Answer on the screen: Escape stays on the page, Enter lets it go. Then read the page.")
+	}
+	return api.Errorf(api.CodeBusy, "The page %.200q is held up by its %s dialog, which says %.300q.", url, d.kind, d.message).
+		WithFix("Answer the dialog on the screen, then read the page.")
 }

@@ -1,7 +1,8 @@
-// The body of a function of max, the most bytes of text and links: what a person reads in the
-// document, with a number behind each link.
+// The body of a function of max, the most bytes of text and listed links: what a person reads
+// in the document, with a number behind each link. Title and address come on top.
 const links = [];
-let text = "", used = 0, cut = false;
+let text = "", used = 0, cut = false, unlisted = false;
+const longest = 2000; // characters of an address
 
 const block = new Set(("ADDRESS ARTICLE ASIDE BLOCKQUOTE BODY BR DD DETAILS DIALOG DIV DL DT FIELDSET FIGCAPTION FIGURE " +
   "FOOTER FORM H1 H2 H3 H4 H5 H6 HEADER HR LEGEND LI MAIN NAV OL OPTION P PRE SECTION SUMMARY TABLE TR UL").split(" "));
@@ -59,9 +60,12 @@ const walk = (node, pre) => {
   if (tag === "A" && node.href && !cut) {
     const url = String(node.href?.baseVal ?? node.href);
     const mark = `[${links.length + 1}]`;
-    if (url.length <= 2000 && used + bytes(url) + bytes(mark) <= max) {
+    const listed = bytes(`\n${mark} ${url}`);
+    if (used + listed + bytes(mark) > max) {
+      unlisted = true;
+    } else if (url.length <= longest) {
       links.push({ id: links.length + 1, text: text.slice(from).trim().slice(0, 200), url });
-      used += bytes(url);
+      used += listed;
       say(mark);
     }
   }
@@ -69,4 +73,4 @@ const walk = (node, pre) => {
   if (block.has(tag)) line();
 };
 if (document.body) walk(document.body, false);
-return { url: location.href, title: Array.from(document.title).slice(0, 200).join(""), text: text.trim(), links, cut };
+return { url: location.href.slice(0, longest), title: Array.from(document.title).slice(0, 200).join(""), text: text.trim(), links, cut: cut || unlisted };
