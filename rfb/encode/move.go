@@ -16,9 +16,9 @@ type mover struct {
 const (
 	minMoved  = 48 // fewer cells are sent sooner than looked up
 	minSaved  = 12 // a copy has to make so many cells right
-	minVotes  = 4
-	maxMoves  = 3 // directions that are tried
-	maxCopies = 6 // for each of them
+	minVotes  = 2  // by chance no two pieces agree, and a wrong move costs little
+	maxMoves  = 3  // directions that are tried
+	maxCopies = 6  // for each of them
 )
 
 // find appends copies that make pixels of was equal to is, and does them in was.

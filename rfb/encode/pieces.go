@@ -2,9 +2,10 @@ package encode
 
 import "image"
 
-// A piece is a part of a row of pixels, pieceWidth long.
+// A piece is a part of a row of pixels, pieceWidth long: four letters or so. The pairs
+// of letters that shorter ones show stand in a page of text in many places.
 const (
-	pieceWidth = 16
+	pieceWidth = 32
 	pieceBits  = 13
 	maxPieces  = 1 << (pieceBits - 2)
 	// Of more pieces than this only a part is looked for.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
+	"github.com/falleng0d/computer-use-mcp/internal/testscreen"
 )
 
 // stage is a screen on which tests draw.
@@ -41,9 +42,8 @@ func (s *stage) move() {
 		return
 	}
 	old := append([]uint32(nil), s.next...)
-	from := r.Min.Add(to.Min.Sub(to.Min))
 	for y := range min(to.Dy(), r.Dy()) {
-		copy(s.next[(to.Min.Y+y)*s.width+to.Min.X:][:min(to.Dx(), r.Dx())], old[(from.Y+y)*s.width+from.X:])
+		copy(s.next[(to.Min.Y+y)*s.width+to.Min.X:][:min(to.Dx(), r.Dx())], old[(r.Min.Y+y)*s.width+r.Min.X:])
 	}
 }
 
@@ -170,6 +170,43 @@ func TestScrollIsOneCopy(t *testing.T) {
 		}
 		if fresh := size(win) - size(to); sent > fresh*3/2 {
 			t.Errorf("by %v: %d pixels sent for %d fresh ones", by, sent, fresh)
+		}
+	}
+}
+
+// A page of real letters repeats itself: the same pairs of letters, the same lines,
+// much white. Its scrolling has to be found all the same, at every place of a long page.
+func TestScrolledTextIsCopied(t *testing.T) {
+	const width, height = 1280, 800
+	pages := map[string]func(seed uint64, width, height int) []uint32{"text": testscreen.Text, "terminal": testscreen.Terminal}
+	for name, draw := range pages {
+		for _, win := range []image.Rectangle{image.Rect(203, 101, 1003, 701), image.Rect(0, 64, 1280, 800)} {
+			for _, step := range []int{16, 53} {
+				var p Planner
+				shown, next := make([]uint32, width*height), make([]uint32, width*height)
+				pix := draw(3, win.Dx(), 6*win.Dy())
+				show := func(from int) {
+					for y := range win.Dy() {
+						copy(next[(win.Min.Y+y)*width+win.Min.X:][:win.Dx()], pix[(from+y)*win.Dx():])
+					}
+				}
+				show(0)
+				copy(shown, next)
+				var dirty frame.CellSet
+				sent, fresh := 0, 0
+				for from := step; from <= 5*win.Dy(); from += step {
+					show(from)
+					fresh += step * win.Dx()
+					dirty.Resize(width, height)
+					dirty.AddRect(win)
+					for _, r := range p.Plan(shown, next, width, height, &dirty, true).Rects {
+						sent += size(r)
+					}
+				}
+				if sent > fresh*5/4 {
+					t.Errorf("%s in %v by %d: %d pixels sent for %d fresh ones", name, win, step, sent, fresh)
+				}
+			}
 		}
 	}
 }
