@@ -33,10 +33,10 @@ const (
 	maxHeader     = 16 << 10        // bytes
 )
 
-// Config says what a Daemon serves.
-type Config struct {
+// config says what a daemon serves.
+type config struct {
 	Table    *session.Table
-	Identity Identity
+	Identity identity
 	Token    string // that callers must show
 	Version  string
 	Network  string // internet or offline
@@ -51,17 +51,17 @@ type Config struct {
 	Logger   *slog.Logger
 }
 
-// Daemon is the HTTP handler of the API.
-type Daemon struct {
-	cfg     Config
+// daemon is the HTTP handler of the API.
+type daemon struct {
+	cfg     config
 	token   [sha256.Size]byte
 	mux     http.ServeMux
 	started time.Time
 }
 
-// New returns a Daemon.
-func New(cfg Config) *Daemon {
-	d := &Daemon{cfg: cfg, token: sha256.Sum256([]byte(cfg.Token)), started: time.Now()}
+// newDaemon returns a daemon.
+func newDaemon(cfg config) *daemon {
+	d := &daemon{cfg: cfg, token: sha256.Sum256([]byte(cfg.Token)), started: time.Now()}
 	for _, r := range routes {
 		d.mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) { d.serve(r, w, req) })
 	}
@@ -70,7 +70,7 @@ func New(cfg Config) *Daemon {
 
 // Serve answers requests on l until ctx ends, then lets running answers finish for a
 // few seconds. It closes l.
-func (d *Daemon) Serve(ctx context.Context, l net.Listener) error {
+func (d *daemon) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:           d,
 		ReadHeaderTimeout: headerTimeout,
@@ -97,7 +97,7 @@ func (d *Daemon) Serve(ctx context.Context, l net.Listener) error {
 
 // ServeHTTP answers one request. A panic of a handler becomes an error of
 // CodeInternal: one bad call must not take the other sessions down.
-func (d *Daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := checkOrigin(r); err != nil {
 		writeError(w, http.StatusForbidden, err)
 		return
@@ -106,7 +106,7 @@ func (d *Daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve runs a route's handler behind the checks that its access asks for.
-func (d *Daemon) serve(route route, w http.ResponseWriter, r *http.Request) {
+func (d *daemon) serve(route route, w http.ResponseWriter, r *http.Request) {
 	c := &call{r: r, w: w}
 	defer func() {
 		if p := recover(); p != nil {
@@ -134,7 +134,7 @@ func (d *Daemon) serve(route route, w http.ResponseWriter, r *http.Request) {
 }
 
 // told returns the error that a caller is told. What is our fault is logged.
-func (d *Daemon) told(route string, err error) *api.Error {
+func (d *daemon) told(route string, err error) *api.Error {
 	e := api.AsError(err)
 	if e.Code == api.CodeInternal {
 		d.cfg.Logger.Error("call failed", "route", route, "error", err)
@@ -176,7 +176,7 @@ func portOf(a *net.TCPAddr) string {
 
 // checkCaller checks the token, the protocol version and the identity that the caller
 // expects, in this order, and returns the status of a refusal.
-func (d *Daemon) checkCaller(r *http.Request) (status int, err *api.Error) {
+func (d *daemon) checkCaller(r *http.Request) (status int, err *api.Error) {
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	sum := sha256.Sum256([]byte(given)) // so that the comparison takes no longer for a longer prefix
 	if !ok || subtle.ConstantTimeCompare(sum[:], d.token[:]) != 1 {

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 const secret = "0123456789abcdef"
 
 var (
-	owner    = api.NewID()
-	identity = Identity{ComputerID: "11111111-2222-4333-8444-555555555555", HomeID: "66666666-7777-4888-8999-000000000000", ViewerKey: "abcdefgh"}
+	owner = api.NewID()
+	me    = identity{ComputerID: "11111111-2222-4333-8444-555555555555", HomeID: "66666666-7777-4888-8999-000000000000", ViewerKey: "abcdefgh"}
 )
 
 // fakeScreen is a screen without X.
@@ -92,7 +92,7 @@ func (h fakeHolder) Release(context.Context) error {
 type harness struct {
 	*client.Client
 	addr     string
-	daemon   *Daemon
+	daemon   *daemon
 	screen   *fakeScreen
 	shutdown chan struct{}
 	log      *syncBuffer
@@ -107,8 +107,8 @@ func newHarness(t testing.TB) *harness {
 		Open:   func(context.Context, int, int) (session.Screen, error) { return h.screen, nil },
 		Logger: logger,
 	})
-	h.daemon = New(Config{
-		Table: table, Identity: identity, Token: secret, Version: "1.2.3", Network: "offline",
+	h.daemon = newDaemon(config{
+		Table: table, Identity: me, Token: secret, Version: "1.2.3", Network: "offline",
 		Viewer: "http://127.0.0.1:20900/#key=abcdefgh", VNCPort: func(n int) int { return 20900 + n },
 		Shutdown: sync.OnceFunc(func() { close(h.shutdown) }), Logger: logger,
 	})
@@ -125,7 +125,7 @@ func newHarness(t testing.TB) *harness {
 			t.Error(err)
 		}
 	})
-	h.Client = &client.Client{BaseURL: "http://" + h.addr, Token: secret, Computer: identity.ComputerID, Home: identity.HomeID}
+	h.Client = &client.Client{BaseURL: "http://" + h.addr, Token: secret, Computer: me.ComputerID, Home: me.HomeID}
 	t.Cleanup(func() {
 		h.CloseIdle()
 		cancel()
@@ -232,8 +232,8 @@ func TestHostileRequests(t *testing.T) {
 		{"no protocol", header(api.HeaderProtocol, ""), 400, api.CodeVersionMismatch},
 		{"protocol of tomorrow", header(api.HeaderProtocol, "2.0"), 400, api.CodeVersionMismatch},
 		{"minor of tomorrow", header(api.HeaderProtocol, "1.99"), 200, ""},
-		{"this computer", header(api.HeaderComputer, identity.ComputerID), 200, ""},
-		{"another computer", header(api.HeaderComputer, identity.HomeID), 409, api.CodeComputerMismatch},
+		{"this computer", header(api.HeaderComputer, me.ComputerID), 200, ""},
+		{"another computer", header(api.HeaderComputer, me.HomeID), 409, api.CodeComputerMismatch},
 		{"another home", header(api.HeaderHome, "x"), 409, api.CodeComputerMismatch},
 	} {
 		status, body := h.raw(t, "GET", "/v1/info", "", c.edit)
@@ -318,7 +318,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 	h := newHarness(t)
 	id := h.start(t)
 	info, err := h.Info(t.Context())
-	if err != nil || len(info.Sessions) != 1 || len(info.Screens) != 0 || info.Network != "offline" || info.ComputerID != identity.ComputerID {
+	if err != nil || len(info.Sessions) != 1 || len(info.Screens) != 0 || info.Network != "offline" || info.ComputerID != me.ComputerID {
 		t.Fatalf("%+v, %v", info, err)
 	}
 	o, images, err := h.Observe(t.Context(), id, api.ObserveRequest{})

@@ -13,8 +13,8 @@ import (
 	"github.com/falleng0d/computer-use-mcp/session/private"
 )
 
-// Identity tells this computer from every other one.
-type Identity struct {
+// identity tells this computer from every other one.
+type identity struct {
 	ComputerID string // UUID of the state folder
 	HomeID     string // UUID of the home folder, which may outlive the computer
 	ViewerKey  string // 8 characters that open the viewer page and are the VNC password
@@ -32,12 +32,12 @@ var (
 	keyForm  = regexp.MustCompile(`^[` + keyAlphabet + `]{8}$`)
 )
 
-// LoadIdentity reads the identity from the two folders and makes what is missing.
+// loadIdentity reads the identity from the two folders and makes what is missing.
 //
 // Home may belong to the agent's user, who can then replace what is in it. So nothing
 // there is followed out of home, and a file that others could have read or written is
 // not believed: it is made anew.
-func LoadIdentity(stateDir, homeDir string) (id Identity, err error) {
+func loadIdentity(stateDir, homeDir string) (id identity, err error) {
 	state, err := os.OpenRoot(stateDir)
 	if err != nil {
 		return id, fmt.Errorf("open the state folder: %v", err)

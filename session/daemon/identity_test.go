@@ -10,9 +10,9 @@ import (
 	"github.com/falleng0d/computer-use-mcp/session/private"
 )
 
-func load(t *testing.T, state, home string) Identity {
+func load(t *testing.T, state, home string) identity {
 	t.Helper()
-	id, err := LoadIdentity(state, home)
+	id, err := loadIdentity(state, home)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (w watched) vnc(may NativeViewers) string {
 		}
 		base = l.Addr().(*net.TCPAddr).Port
 		l.Close()
-		if serve, err = w.serveVNC("127.0.0.1", base, identity.ViewerKey, new(rfb.Guard), may); err != nil && attempt == 20 {
+		if serve, err = w.serveVNC("127.0.0.1", base, me.ViewerKey, new(rfb.Guard), may); err != nil && attempt == 20 {
 			w.t.Fatal(err)
 		}
 	}
@@ -80,7 +80,7 @@ func TestAVNCProgramAndAPageCompete(t *testing.T) {
 	if _, err := w.program(addr, "wrong"); !errors.As(err, new(*rfbtest.Refused)) {
 		t.Errorf("with a wrong password: %v", err)
 	}
-	c, err := w.program(addr, identity.ViewerKey)
+	c, err := w.program(addr, me.ViewerKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestAVNCProgramAndAPageCompete(t *testing.T) {
 // S0-171: a VNC program and the screen exchange what is copied, while its person has control.
 func TestAVNCProgramExchangesTheClipboard(t *testing.T) {
 	w := watch(t)
-	c, err := w.program(w.vnc(NativeControl), identity.ViewerKey)
+	c, err := w.program(w.vnc(NativeControl), me.ViewerKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestAVNCProgramExchangesTheClipboard(t *testing.T) {
 // S1-44: a connection that only watches.
 func TestAVNCProgramThatMayOnlyWatch(t *testing.T) {
 	w := watch(t)
-	c, err := w.program(w.vnc(NativeWatch), identity.ViewerKey)
+	c, err := w.program(w.vnc(NativeWatch), me.ViewerKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestAVNCProgramAtAScreenThatIsNotOpen(t *testing.T) {
 	w := watch(t)
 	host, port, _ := net.SplitHostPort(w.vnc(""))
 	n, _ := strconv.Atoi(port)
-	_, err := w.program(net.JoinHostPort(host, strconv.Itoa(n+1)), identity.ViewerKey)
+	_, err := w.program(net.JoinHostPort(host, strconv.Itoa(n+1)), me.ViewerKey)
 	if refused, ok := errors.AsType[*rfbtest.Refused](err); !ok || refused.Reason != "screen 2 is not open" {
 		t.Errorf("refused with %v", err)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // handler does the work of a route. What it returns is encoded as the route's answer.
-type handler = func(*Daemon, *call) (result any, err error)
+type handler = func(*daemon, *call) (result any, err error)
 
 // on makes a route's handler of a session's method that takes and returns JSON.
 func on[R, A any](do func(*session.Session, context.Context, R) (A, error)) handler {
@@ -33,7 +33,7 @@ func onProgress[R, A any](do func(*session.Session, context.Context, R, func(api
 }
 
 func inSession[R, A any](do func(*session.Session, *call, R) (A, []session.Image, error)) handler {
-	return func(d *Daemon, c *call) (any, error) {
+	return func(d *daemon, c *call) (any, error) {
 		var r R
 		s, err := d.session(c, &r)
 		if err != nil {
@@ -46,7 +46,7 @@ func inSession[R, A any](do func(*session.Session, *call, R) (A, []session.Image
 }
 
 // session returns the session that the path names, after decoding the body into v.
-func (d *Daemon) session(c *call, v any) (*session.Session, error) {
+func (d *daemon) session(c *call, v any) (*session.Session, error) {
 	if err := c.decodeUpTo(bodyLimit(v), v); err != nil {
 		return nil, err
 	}

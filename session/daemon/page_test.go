@@ -34,7 +34,7 @@ func (w watched) page() string {
 		w.t.Fatal(err)
 	}
 	page := viewer.New(viewer.Config{
-		Computer: w.viewers, Name: "test", Key: identity.ViewerKey, Expiry: time.Minute, Guard: new(rfb.Guard),
+		Computer: w.viewers, Name: "test", Key: me.ViewerKey, Expiry: time.Minute, Guard: new(rfb.Guard),
 		Port: l.Addr().(*net.TCPAddr).Port, Logger: slog.New(slog.DiscardHandler),
 	})
 	xvfbtest.NeedThat(w.t, page.Complete(), "noVNC: run scripts/fetch-novnc")
@@ -107,7 +107,7 @@ func TestThePageAtARealScreen(t *testing.T) {
 	typed := w.terminal()
 	b := browsertest.Start(t)
 	page := w.page()
-	b.Open(fmt.Sprintf("%s/#key=%s&screen=%d", page, identity.ViewerKey, w.desktop.Screen.Number()))
+	b.Open(fmt.Sprintf("%s/#key=%s&screen=%d", page, me.ViewerKey, w.desktop.Screen.Number()))
 	b.UntilShows("#stage canvas", w.screenshot)
 
 	// A batch is running when the person unlocks the screen.

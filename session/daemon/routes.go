@@ -34,18 +34,18 @@ type route struct {
 
 // routes is the whole API.
 var routes = []route{
-	{api.RouteHealth, anyone, plain, (*Daemon).health},
-	{api.RouteInfo, token, plain, (*Daemon).info},
-	{api.RouteHeartbeat, token, plain, (*Daemon).heartbeat},
-	{api.RouteRelease, token, plain, (*Daemon).release},
-	{api.RouteStart, token, plain, (*Daemon).start},
-	{api.RouteEnd, token, plain, (*Daemon).end},
+	{api.RouteHealth, anyone, plain, (*daemon).health},
+	{api.RouteInfo, token, plain, (*daemon).info},
+	{api.RouteHeartbeat, token, plain, (*daemon).heartbeat},
+	{api.RouteRelease, token, plain, (*daemon).release},
+	{api.RouteStart, token, plain, (*daemon).start},
+	{api.RouteEnd, token, plain, (*daemon).end},
 	{api.RouteObserve, token, mixed, onImages((*session.Session).Observe)},
 	{api.RouteAct, token, mixed, onProgress((*session.Session).Act)},
 	{api.RouteWait, token, mixed, onImages((*session.Session).Wait)},
 	{api.RouteConfigure, token, plain, on((*session.Session).Configure)},
 	{api.RouteHuman, token, mixed, onProgress((*session.Session).RequestHuman)},
-	{api.RouteShow, token, plain, (*Daemon).show},
+	{api.RouteShow, token, plain, (*daemon).show},
 	{api.RouteShell, token, plain, on((*session.Session).Shell)},
 	{api.RouteSetCwd, token, plain, on((*session.Session).SetCwd)},
 	{api.RouteJobOutput, token, plain, on((*session.Session).JobOutput)},
@@ -56,23 +56,23 @@ var routes = []route{
 	{api.RouteWriteFile, token, plain, on((*session.Session).WriteFile)},
 	{api.RouteEditFile, token, plain, on((*session.Session).EditFile)},
 	{api.RouteSearchFiles, token, plain, on((*session.Session).SearchFiles)},
-	{api.RoutePutArchive, token, itself, (*Daemon).putArchive},
-	{api.RouteGetArchive, token, itself, (*Daemon).getArchive},
+	{api.RoutePutArchive, token, itself, (*daemon).putArchive},
+	{api.RouteGetArchive, token, itself, (*daemon).getArchive},
 	{api.RouteClipboard, token, plain, on((*session.Session).Clipboard)},
 	{api.RouteOpenPath, token, mixed, onImages((*session.Session).OpenPath)},
 	{api.RouteLaunchApp, token, mixed, onImages((*session.Session).LaunchApp)},
 	{api.RoutePageText, token, plain, on((*session.Session).PageText)},
 	{api.RouteStartDevTools, token, plain, on((*session.Session).StartDevTools)},
 	{api.RouteStopDevTools, token, plain, on((*session.Session).StopDevTools)},
-	{api.RouteShutdown, token, plain, (*Daemon).shutdown},
-	{"/", token, plain, (*Daemon).unknown},
+	{api.RouteShutdown, token, plain, (*daemon).shutdown},
+	{"/", token, plain, (*daemon).unknown},
 }
 
-func (d *Daemon) health(*call) (any, error) {
+func (d *daemon) health(*call) (any, error) {
 	return api.Health{Name: "computerd", Version: d.cfg.Version, Protocol: api.Protocol()}, nil
 }
 
-func (d *Daemon) info(*call) (any, error) {
+func (d *daemon) info(*call) (any, error) {
 	info := api.Info{
 		Version: d.cfg.Version, Protocol: api.Protocol(),
 		ComputerID: d.cfg.Identity.ComputerID, HomeID: d.cfg.Identity.HomeID,
@@ -86,7 +86,7 @@ func (d *Daemon) info(*call) (any, error) {
 	return info, nil
 }
 
-func (d *Daemon) heartbeat(c *call) (any, error) {
+func (d *daemon) heartbeat(c *call) (any, error) {
 	owner, err := ownerOf(c)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (d *Daemon) heartbeat(c *call) (any, error) {
 	return api.HeartbeatResult{Sessions: d.cfg.Table.Heartbeat(owner)}, nil
 }
 
-func (d *Daemon) release(c *call) (any, error) {
+func (d *daemon) release(c *call) (any, error) {
 	owner, err := ownerOf(c)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func ownerOf(c *call) (string, error) {
 	return owner, nil
 }
 
-func (d *Daemon) start(c *call) (any, error) {
+func (d *daemon) start(c *call) (any, error) {
 	var r api.StartRequest
 	if err := c.decode(&r); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (d *Daemon) start(c *call) (any, error) {
 	}, nil
 }
 
-func (d *Daemon) end(c *call) (any, error) {
+func (d *daemon) end(c *call) (any, error) {
 	if err := d.cfg.Table.End(c.r.PathValue("id")); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (d *Daemon) end(c *call) (any, error) {
 }
 
 // show waits until a session has a screen and tells how a person can see it.
-func (d *Daemon) show(c *call) (any, error) {
+func (d *daemon) show(c *call) (any, error) {
 	var r api.ShowRequest
 	s, err := d.session(c, &r)
 	for version := uint64(0); err == nil && s.Desktop() == nil; {
@@ -154,12 +154,12 @@ func (d *Daemon) show(c *call) (any, error) {
 	return result, nil
 }
 
-func (d *Daemon) shutdown(*call) (any, error) {
+func (d *daemon) shutdown(*call) (any, error) {
 	d.cfg.Shutdown()
 	return struct{}{}, nil
 }
 
-func (d *Daemon) unknown(c *call) (any, error) {
+func (d *daemon) unknown(c *call) (any, error) {
 	return nil, api.Errorf(api.CodeNotFound, "There is no route %s %.100q.", c.r.Method, c.r.URL.Path).
 		WithFix("Use a server of the same version as the computer.")
 }

@@ -71,7 +71,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	identity, err := LoadIdentity(o.StateDir, o.HomeDir)
+	id, err := loadIdentity(o.StateDir, o.HomeDir)
 	if err != nil {
 		return err
 	}
@@ -88,16 +88,16 @@ func Run(ctx context.Context, o Options) error {
 	services := computer.services()
 	var show func(screen int) bool
 	if o.ViewerListen != "" {
-		people, page, err := newViewers(computer.table, o.Logger).listen(o, identity)
+		people, page, err := newViewers(computer.table, o.Logger).listen(o, id)
 		if err != nil {
 			return err
 		}
 		services = append(services, people...)
 		show = page.Show
 	}
-	link := viewerLink(o, identity.ViewerKey)
-	daemon := New(Config{
-		Table: computer.table, Identity: identity, Token: token,
+	link := viewerLink(o, id.ViewerKey)
+	daemon := newDaemon(config{
+		Table: computer.table, Identity: id, Token: token,
 		Version: o.Version, Network: o.Network, Sandbox: o.Sandbox, Viewer: link,
 		VNCPort:  o.vncPort,
 		Show:     show,
@@ -105,12 +105,12 @@ func Run(ctx context.Context, o Options) error {
 		Logger:   o.Logger,
 	})
 	services = append(services, func(ctx context.Context) error { return daemon.Serve(ctx, listener) })
-	if err := writeFacts(o, identity, listener.Addr()); err != nil {
+	if err := writeFacts(o, id, listener.Addr()); err != nil {
 		return err
 	}
 	defer os.Remove(filepath.Join(o.StateDir, api.FactsFile))
-	fmt.Fprintf(o.Stdout, "Viewer: %s\nVNC password: %s\n", link, identity.ViewerKey)
-	o.Logger.Info("serving", "api", listener.Addr().String(), "computer", identity.ComputerID, "home", identity.HomeID)
+	fmt.Fprintf(o.Stdout, "Viewer: %s\nVNC password: %s\n", link, id.ViewerKey)
+	o.Logger.Info("serving", "api", listener.Addr().String(), "computer", id.ComputerID, "home", id.HomeID)
 	return runAll(ctx, stop, services)
 }
 
@@ -195,11 +195,11 @@ func viewerLink(o Options, key string) string {
 
 // writeFacts tells in the state folder how this daemon is reached, at an address of the
 // API, and what it is.
-func writeFacts(o Options, identity Identity, at net.Addr) error {
+func writeFacts(o Options, id identity, at net.Addr) error {
 	data, err := json.MarshalIndent(api.Facts{
 		PID: os.Getpid(), API: at.String(), Viewer: o.ViewerListen,
 		Version: o.Version, Protocol: api.Protocol(),
-		ComputerID: identity.ComputerID, HomeID: identity.HomeID, Sandbox: o.Sandbox,
+		ComputerID: id.ComputerID, HomeID: id.HomeID, Sandbox: o.Sandbox,
 		NativeViewers: string(cmp.Or(o.NativeViewers, NativeControl)),
 	}, "", "  ")
 	if err != nil {

@@ -23,7 +23,7 @@ func tigerVNC(t *testing.T, addr string) (xdotool func(args ...string) (output s
 	x := xvfbtest.Start(t, xvfbtest.Options{Width: 1400, Height: 1000})
 	host, port, _ := net.SplitHostPort(addr)
 	viewer := x.Command("xtigervncviewer", "-RemoteResize=0", "-AlertOnFatalError=0", "-ReconnectOnError=0", "-MenuKey=", host+"::"+port)
-	viewer.Env = append(viewer.Env, "HOME="+t.TempDir(), "VNC_PASSWORD="+identity.ViewerKey)
+	viewer.Env = append(viewer.Env, "HOME="+t.TempDir(), "VNC_PASSWORD="+me.ViewerKey)
 	if err := viewer.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestTigerVNCAndThePageCompete(t *testing.T) {
 	w := watch(t)
 	typed := w.terminal()
 	page := browsertest.Start(t)
-	page.Open(fmt.Sprintf("%s/#key=%s&screen=%d", w.page(), identity.ViewerKey, w.desktop.Screen.Number()))
+	page.Open(fmt.Sprintf("%s/#key=%s&screen=%d", w.page(), me.ViewerKey, w.desktop.Screen.Number()))
 	page.UntilShows("#stage canvas", w.screenshot)
 	xdotool, quit := tigerVNC(t, w.vnc(NativeControl))
 	// The viewer's window has the name that we give the screen.

@@ -13,7 +13,7 @@ import (
 const drainLimit = 10 * time.Second
 
 // putArchive unpacks the body of the request, and reports progress while that comes in.
-func (d *Daemon) putArchive(c *call) (any, error) {
+func (d *daemon) putArchive(c *call) (any, error) {
 	var r api.PutArchiveRequest
 	if err := decodeJSON([]byte(c.r.Header.Get(api.HeaderRequest)), &r); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (r *endingReader) Read(p []byte) (int, error) {
 }
 
 // getArchive answers with an archive.
-func (d *Daemon) getArchive(c *call) (any, error) {
+func (d *daemon) getArchive(c *call) (any, error) {
 	var r api.GetArchiveRequest
 	s, err := d.session(c, &r)
 	if err != nil {

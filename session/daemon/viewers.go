@@ -45,7 +45,7 @@ func newViewers(table *session.Table, log *slog.Logger) *viewers {
 
 // listen returns the viewer page, and what serves it, and VNC programs unless that is
 // off. The ports are open when it returns.
-func (v *viewers) listen(o Options, identity Identity) (serve []service, page *viewer.Server, err error) {
+func (v *viewers) listen(o Options, id identity) (serve []service, page *viewer.Server, err error) {
 	l, err := net.Listen("tcp", o.ViewerListen)
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for the viewer page: %v", err)
@@ -57,7 +57,7 @@ func (v *viewers) listen(o Options, identity Identity) (serve []service, page *v
 	}
 	guard := new(rfb.Guard)
 	page = viewer.New(viewer.Config{
-		Computer: v, Name: "Computer", Key: identity.ViewerKey, HomeID: identity.HomeID, Expiry: control.Expiry, Guard: guard,
+		Computer: v, Name: "Computer", Key: id.ViewerKey, HomeID: id.HomeID, Expiry: control.Expiry, Guard: guard,
 		Port: port, Logger: o.Logger,
 	})
 	if !page.Complete() {
@@ -67,7 +67,7 @@ func (v *viewers) listen(o Options, identity Identity) (serve []service, page *v
 	if o.NativeViewers == NativeOff {
 		return serve, page, nil
 	}
-	vnc, err := v.serveVNC(listens.IP.String(), listens.Port, identity.ViewerKey, guard, o.NativeViewers)
+	vnc, err := v.serveVNC(listens.IP.String(), listens.Port, id.ViewerKey, guard, o.NativeViewers)
 	if err != nil {
 		l.Close()
 		return nil, nil, err
