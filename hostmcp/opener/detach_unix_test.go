@@ -20,7 +20,7 @@ func TestStartDetached(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"a b", "$HOME", `"`}
-	if err := startDetached(Command{script, args}, slog.New(slog.DiscardHandler)); err != nil {
+	if err := startDetached(command{script, args}, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	var data []byte

@@ -33,8 +33,8 @@ type Screen struct {
 // Opener starts programs that show screens. Its methods may be called from any
 // goroutine.
 type Opener struct {
-	system System
-	start  func(Command) error
+	system system
+	start  func(command) error
 	log    *slog.Logger
 
 	ctx     context.Context // ends with Close
@@ -44,10 +44,10 @@ type Opener struct {
 
 // New returns an Opener for this machine. Close it at the end.
 func New(log *slog.Logger) *Opener {
-	return newOpener(thisSystem(), func(c Command) error { return startDetached(c, log) }, log)
+	return newOpener(thisSystem(), func(c command) error { return startDetached(c, log) }, log)
 }
 
-func newOpener(system System, start func(Command) error, log *slog.Logger) *Opener {
+func newOpener(system system, start func(command) error, log *slog.Logger) *Opener {
 	o := &Opener{system: system, start: start, log: log}
 	o.ctx, o.end = context.WithCancel(context.Background())
 	return o
@@ -62,7 +62,7 @@ func (o *Opener) Close() {
 // Way returns how screens are shown here in a mode. viewer is the path of the VNC
 // program, empty to look for one.
 func (o *Opener) Way(mode Mode, viewer string) Way {
-	way, why := o.system.Way(mode, viewer)
+	way, why := o.system.way(mode, viewer)
 	if why != "" {
 		o.log.Warn("viewer", "mode", mode, "note", why)
 	}
@@ -124,7 +124,7 @@ func (o *Opener) passwordFile(key string) (path string, err error) {
 
 // startDetached starts a program that outlives this process and has none of its
 // streams: stdout belongs to the protocol. A failure that shows only later is logged.
-func startDetached(c Command, log *slog.Logger) error {
+func startDetached(c command, log *slog.Logger) error {
 	cmd := exec.Command(c.Program, c.Args...)
 	detach(cmd)
 	if err := cmd.Start(); err != nil {

@@ -21,9 +21,9 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// system is a machine with some files, programs on PATH and variables.
-func system(os string, files, path []string, env map[string]string) System {
-	return System{
+// machine is a machine with some files, programs on PATH and variables.
+func machine(os string, files, path []string, env map[string]string) system {
+	return system{
 		OS: os, Getenv: func(name string) string { return env[name] },
 		IsFile: func(name string) bool { return slices.Contains(files, name) },
 		LookPath: func(name string) (string, error) {
@@ -45,36 +45,36 @@ func TestWays(t *testing.T) {
 	const tiger = `C:\Program Files\TigerVNC\vncviewer.exe`
 	for _, test := range []struct {
 		name   string
-		system System
+		system system
 		mode   Mode
 		viewer string
 		want   string // mode and command; FILE and ADDRESS stand for what changes
 		why    string
 	}{
-		{"linux browser", system("linux", nil, nil, display), Browser, "", "browser xdg-open ADDRESS", ""},
-		{"linux wayland", system("linux", nil, nil, map[string]string{"WAYLAND_DISPLAY": "w"}), Browser, "", "browser xdg-open ADDRESS", ""},
-		{"linux without a display", system("linux", nil, nil, nil), Browser, "", "none", "no display"},
-		{"linux without a display, vnc", system("linux", nil, []string{"vncviewer"}, nil), VNC, "", "none", "no display"},
-		{"linux vnc", system("linux", nil, []string{"vncviewer"}, display), VNC, "", "vnc /path/vncviewer -passwd FILE 127.0.0.1::20903", ""},
-		{"linux vnc, TigerVNC first", system("linux", nil, []string{"vncviewer", "xtigervncviewer"}, display), VNC, "", "vnc /path/xtigervncviewer -passwd FILE 127.0.0.1::20903", ""},
-		{"linux vnc without a viewer", system("linux", nil, nil, display), VNC, "", "browser xdg-open ADDRESS", "No VNC program"},
-		{"linux vnc by path", system("linux", []string{"/opt/v"}, nil, display), VNC, "/opt/v", "vnc /opt/v -passwd FILE 127.0.0.1::20903", ""},
-		{"linux none", system("linux", nil, nil, display), None, "", "none", ""},
-		{"macOS browser", system("darwin", nil, nil, nil), Browser, "", "browser /usr/bin/open ADDRESS", ""},
+		{"linux browser", machine("linux", nil, nil, display), Browser, "", "browser xdg-open ADDRESS", ""},
+		{"linux wayland", machine("linux", nil, nil, map[string]string{"WAYLAND_DISPLAY": "w"}), Browser, "", "browser xdg-open ADDRESS", ""},
+		{"linux without a display", machine("linux", nil, nil, nil), Browser, "", "none", "no display"},
+		{"linux without a display, vnc", machine("linux", nil, []string{"vncviewer"}, nil), VNC, "", "none", "no display"},
+		{"linux vnc", machine("linux", nil, []string{"vncviewer"}, display), VNC, "", "vnc /path/vncviewer -passwd FILE 127.0.0.1::20903", ""},
+		{"linux vnc, TigerVNC first", machine("linux", nil, []string{"vncviewer", "xtigervncviewer"}, display), VNC, "", "vnc /path/xtigervncviewer -passwd FILE 127.0.0.1::20903", ""},
+		{"linux vnc without a viewer", machine("linux", nil, nil, display), VNC, "", "browser xdg-open ADDRESS", "No VNC program"},
+		{"linux vnc by path", machine("linux", []string{"/opt/v"}, nil, display), VNC, "/opt/v", "vnc /opt/v -passwd FILE 127.0.0.1::20903", ""},
+		{"linux none", machine("linux", nil, nil, display), None, "", "none", ""},
+		{"macOS browser", machine("darwin", nil, nil, nil), Browser, "", "browser /usr/bin/open ADDRESS", ""},
 		// S0-176
-		{"macOS vnc", system("darwin", nil, nil, nil), VNC, "", "vnc /usr/bin/open vnc://:abcd1234@127.0.0.1:20903", ""},
-		{"macOS none", system("darwin", nil, nil, nil), None, "", "none", ""},
-		{"windows browser", system("windows", nil, nil, nil), Browser, "", "browser rundll32.exe url.dll,FileProtocolHandler ADDRESS", ""},
-		{"windows vnc by path", system("windows", []string{`D:\my vnc.exe`, tiger}, []string{"vncviewer.exe"}, programs), VNC, `D:\my vnc.exe`, `vnc D:\my vnc.exe -PasswordFile FILE 127.0.0.1::20903`, ""},
-		{"windows vnc by a wrong path", system("windows", nil, []string{"vncviewer.exe"}, programs), VNC, `D:\none.exe`, "vnc /path/vncviewer.exe -PasswordFile FILE 127.0.0.1::20903", `none.exe" is not a file`},
-		{"windows vnc in Program Files", system("windows", []string{tiger}, nil, programs), VNC, "", "vnc " + tiger + " -PasswordFile FILE 127.0.0.1::20903", ""},
-		{"windows vnc without a viewer", system("windows", nil, nil, programs), VNC, "", "browser rundll32.exe url.dll,FileProtocolHandler ADDRESS", "No VNC program"},
+		{"macOS vnc", machine("darwin", nil, nil, nil), VNC, "", "vnc /usr/bin/open vnc://:abcd1234@127.0.0.1:20903", ""},
+		{"macOS none", machine("darwin", nil, nil, nil), None, "", "none", ""},
+		{"windows browser", machine("windows", nil, nil, nil), Browser, "", "browser rundll32.exe url.dll,FileProtocolHandler ADDRESS", ""},
+		{"windows vnc by path", machine("windows", []string{`D:\my vnc.exe`, tiger}, []string{"vncviewer.exe"}, programs), VNC, `D:\my vnc.exe`, `vnc D:\my vnc.exe -PasswordFile FILE 127.0.0.1::20903`, ""},
+		{"windows vnc by a wrong path", machine("windows", nil, []string{"vncviewer.exe"}, programs), VNC, `D:\none.exe`, "vnc /path/vncviewer.exe -PasswordFile FILE 127.0.0.1::20903", `none.exe" is not a file`},
+		{"windows vnc in Program Files", machine("windows", []string{tiger}, nil, programs), VNC, "", "vnc " + tiger + " -PasswordFile FILE 127.0.0.1::20903", ""},
+		{"windows vnc without a viewer", machine("windows", nil, nil, programs), VNC, "", "browser rundll32.exe url.dll,FileProtocolHandler ADDRESS", "No VNC program"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			var log bytes.Buffer
-			var started []Command
-			o := newOpener(test.system, func(c Command) error {
+			var started []command
+			o := newOpener(test.system, func(c command) error {
 				started = append(started, c)
 				return nil
 			}, slog.New(slog.NewTextHandler(&log, nil)))
@@ -108,7 +108,7 @@ func TestWays(t *testing.T) {
 // there instead works once.
 func TestTheKeyIsNotOnACommandLine(t *testing.T) {
 	var address string
-	o := newOpener(system("linux", nil, nil, map[string]string{"DISPLAY": ":0"}), func(c Command) error {
+	o := newOpener(machine("linux", nil, nil, map[string]string{"DISPLAY": ":0"}), func(c command) error {
 		address = c.Args[0]
 		return nil
 	}, slog.New(slog.DiscardHandler))
@@ -147,7 +147,7 @@ func TestPasswordFile(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var file string
-			o := newOpener(system("linux", nil, []string{"vncviewer"}, map[string]string{"DISPLAY": ":0"}), func(c Command) error {
+			o := newOpener(machine("linux", nil, []string{"vncviewer"}, map[string]string{"DISPLAY": ":0"}), func(c command) error {
 				file = c.Args[1]
 				return nil
 			}, slog.New(slog.DiscardHandler))
@@ -178,7 +178,7 @@ func TestPasswordFile(t *testing.T) {
 // S0-234: trouble is a line in the log.
 func TestAProgramThatIsNotThere(t *testing.T) {
 	var log bytes.Buffer
-	o := newOpener(system("linux", nil, nil, map[string]string{"DISPLAY": ":0"}), func(Command) error { return errors.New("no xdg-open") }, slog.New(slog.NewTextHandler(&log, nil)))
+	o := newOpener(machine("linux", nil, nil, map[string]string{"DISPLAY": ":0"}), func(command) error { return errors.New("no xdg-open") }, slog.New(slog.NewTextHandler(&log, nil)))
 	o.Open(o.Way(Browser, ""), screen)
 	o.Close()
 	if !strings.Contains(log.String(), "no xdg-open") {

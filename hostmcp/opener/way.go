@@ -20,16 +20,16 @@ const (
 	None    Mode = "none"
 )
 
-// System is what decides how something is opened.
-type System struct {
+// system is what decides how something is opened.
+type system struct {
 	OS       string // as runtime.GOOS
 	Getenv   func(string) string
 	LookPath func(string) (string, error)
 	IsFile   func(path string) bool
 }
 
-func thisSystem() System {
-	return System{OS: runtime.GOOS, Getenv: os.Getenv, LookPath: exec.LookPath, IsFile: func(path string) bool {
+func thisSystem() system {
+	return system{OS: runtime.GOOS, Getenv: os.Getenv, LookPath: exec.LookPath, IsFile: func(path string) bool {
 		info, err := os.Stat(path)
 		return err == nil && info.Mode().IsRegular()
 	}}
@@ -42,15 +42,15 @@ type Way struct {
 	os      string
 }
 
-// Command is a program and its arguments.
-type Command struct {
+// command is a program and its arguments.
+type command struct {
 	Program string
 	Args    []string
 }
 
-// Way returns the way for a mode, and why it is another than the one asked for, empty
+// way returns the way for a mode, and why it is another than the one asked for, empty
 // when it is not.
-func (s System) Way(mode Mode, viewer string) (w Way, why string) {
+func (s system) way(mode Mode, viewer string) (w Way, why string) {
 	switch {
 	case mode == None:
 		return Way{Mode: None, os: s.OS}, ""
@@ -69,13 +69,13 @@ func (s System) Way(mode Mode, viewer string) (w Way, why string) {
 }
 
 // hasDisplay reports whether windows can be seen. Only Linux has a sure sign.
-func (s System) hasDisplay() bool {
+func (s system) hasDisplay() bool {
 	return s.OS == "darwin" || s.OS == "windows" || s.Getenv("DISPLAY") != "" || s.Getenv("WAYLAND_DISPLAY") != ""
 }
 
 // vncProgram finds a VNC program that takes a password file: the one at the path, else
 // one on PATH, else one where TigerVNC installs itself.
-func (s System) vncProgram(path string) (program, why string) {
+func (s system) vncProgram(path string) (program, why string) {
 	if path != "" {
 		if s.IsFile(path) {
 			return path, ""
@@ -104,29 +104,29 @@ func (s System) vncProgram(path string) (program, why string) {
 }
 
 // browse opens an address in the default browser.
-func (w Way) browse(address string) Command {
+func (w Way) browse(address string) command {
 	switch w.os {
 	case "darwin":
-		return Command{"/usr/bin/open", []string{address}}
+		return command{"/usr/bin/open", []string{address}}
 	case "windows":
 		// Not `start`, which is cmd's: its quoting rules are not worth learning.
-		return Command{"rundll32.exe", []string{"url.dll,FileProtocolHandler", address}}
+		return command{"rundll32.exe", []string{"url.dll,FileProtocolHandler", address}}
 	}
-	return Command{"xdg-open", []string{address}}
+	return command{"xdg-open", []string{address}}
 }
 
 // share opens a screen with Screen Sharing of macOS.
-func (w Way) share(s Screen) Command {
+func (w Way) share(s Screen) command {
 	link := url.URL{Scheme: "vnc", User: url.UserPassword("", s.Key), Host: "127.0.0.1:" + strconv.Itoa(s.Port)}
-	return Command{"/usr/bin/open", []string{link.String()}}
+	return command{"/usr/bin/open", []string{link.String()}}
 }
 
 // view opens a screen with the VNC program. Two colons go before a port, one before a
 // display's number.
-func (w Way) view(port int, passwordFile string) Command {
+func (w Way) view(port int, passwordFile string) command {
 	option := "-passwd" // TigerVNC's and TightVNC's
 	if w.os == "windows" {
 		option = "-PasswordFile"
 	}
-	return Command{w.Program, []string{option, filepath.Clean(passwordFile), "127.0.0.1::" + strconv.Itoa(port)}}
+	return command{w.Program, []string{option, filepath.Clean(passwordFile), "127.0.0.1::" + strconv.Itoa(port)}}
 }
