@@ -206,13 +206,18 @@ func serve(t testing.TB, c Computer) served {
 
 func serveAt(t testing.TB, c Computer, addr string) served {
 	t.Helper()
+	return serveLogged(t, c, addr, slog.New(slog.DiscardHandler))
+}
+
+func serveLogged(t testing.TB, c Computer, addr string, log *slog.Logger) served {
+	t.Helper()
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := New(Config{
 		Computer: c, Name: "test", Key: testKey, Expiry: time.Minute, Port: l.Addr().(*net.TCPAddr).Port,
-		Guard: new(rfb.Guard), Logger: slog.New(slog.DiscardHandler),
+		Guard: new(rfb.Guard), Logger: log,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)

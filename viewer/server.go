@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -104,9 +105,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// refuse answers a request that a browser should not have sent.
+// refuse answers a request that a browser should not have sent. Any page can make a
+// browser send as many as it likes, so they get few bytes of a log, and none of an ordinary
+// one.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refusal string) {
-	s.cfg.Logger.Warn("page request refused", "peer", r.RemoteAddr, "path", r.URL.Path, "reason", refusal)
+	s.cfg.Logger.Debug("page request refused", "peer", r.RemoteAddr, "path", fmt.Sprintf("%.100s", r.URL.Path), "reason", refusal)
 	http.Error(w, refusal, http.StatusForbidden)
 }
 

@@ -1,7 +1,9 @@
 package viewer
 
 import (
+	"bytes"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -114,6 +116,19 @@ func TestRequestsOfOtherPages(t *testing.T) {
 			h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") ||
 			!strings.Contains(h.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s: headers %v", test.name, h)
+		}
+	}
+}
+
+// A foreign page cannot fill the disk with what is said of its requests.
+func TestRefusalsFillNoLog(t *testing.T) {
+	for level, most := range map[slog.Level]int{slog.LevelInfo: 0, slog.LevelDebug: 600} {
+		var log bytes.Buffer
+		s := serveLogged(t, newFakeComputer(), "127.0.0.1:0", slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level})))
+		resp, _ := s.get(t, "/assets/"+strings.Repeat("%FF", 4000), map[string]string{"Sec-Fetch-Site": "cross-site"})
+		s.stop()
+		if resp.StatusCode != http.StatusForbidden || log.Len() > most || most > 0 && log.Len() == 0 {
+			t.Errorf("%v: status %d, %d bytes were logged: %s", level, resp.StatusCode, log.Len(), &log)
 		}
 	}
 }
