@@ -145,6 +145,7 @@ func (c *call) createOptions(s spec, i *image, computer string) client.Container
 		ShmSize:   sharedMemory,
 		Resources: container.Resources{PidsLimit: &limit},
 		Mounts:    []mount.Mount{{Type: mount.TypeVolume, Source: c.volume(), Target: homeDir}},
+		LogConfig: boundedLog(),
 		// Raw packets, devices and more capabilities: sudo, apt and ping do without.
 		CapDrop: []string{"NET_RAW", "MKNOD", "SETPCAP"},
 	}
@@ -161,6 +162,12 @@ func (c *call) createOptions(s spec, i *image, computer string) client.Container
 		config.ExposedPorts, host.PortBindings = s.publish()
 	}
 	return options
+}
+
+// boundedLog is how much of what a container prints the engine keeps: by itself it would
+// keep all. The driver is named because others refuse these options.
+func boundedLog() container.LogConfig {
+	return container.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "16m", "max-file": "2"}}
 }
 
 // start starts the container. One that has never run and cannot have a port that it

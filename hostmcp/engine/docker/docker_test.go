@@ -78,6 +78,10 @@ func TestCreate(t *testing.T) {
 	if host.ShmSize != 2<<30 || *host.PidsLimit != 4096 || host.Privileged || len(host.Binds) != 0 {
 		t.Errorf("host config %+v", host)
 	}
+	// What it prints cannot fill the disk.
+	if log := host.LogConfig; log.Type != "json-file" || log.Config["max-size"] == "" || log.Config["max-file"] == "" {
+		t.Errorf("log %+v", log)
+	}
 	// S1-6, S1-7: nothing of the host is in it, neither folders nor the engine's socket.
 	if len(host.Mounts) != 1 || host.Mounts[0].Type != "volume" || host.Mounts[0].Source != "c-home" || host.Mounts[0].Target != "/home/computer" {
 		t.Errorf("mounts %+v", host.Mounts)
@@ -522,7 +526,7 @@ func TestOffline(t *testing.T) {
 		t.Errorf("the computer: %+v", computer.request.HostConfig)
 	}
 	host := relay.request.HostConfig
-	if !slices.Equal(host.CapDrop, []string{"ALL"}) || !host.ReadonlyRootfs || host.Sysctls["net.ipv4.ip_forward"] != "0" || relay.networks["c-net"] == nil {
+	if !slices.Equal(host.CapDrop, []string{"ALL"}) || !host.ReadonlyRootfs || host.Sysctls["net.ipv4.ip_forward"] != "0" || relay.networks["c-net"] == nil || host.LogConfig.Config["max-size"] == "" {
 		t.Errorf("the relay: %+v, %v", host, relay.networks)
 	}
 

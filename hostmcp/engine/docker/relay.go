@@ -125,6 +125,7 @@ func (c *call) createRelay(ctx context.Context, s spec, image string) error {
 		CapDrop:        []string{"ALL"},
 		SecurityOpt:    []string{"no-new-privileges"},
 		ReadonlyRootfs: true,
+		LogConfig:      boundedLog(),
 		// It stands on two networks; the kernel must not become a router between them.
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "0"},
 	}
