@@ -105,8 +105,8 @@ func New(cfg Config) *Manager {
 	}
 }
 
-// CheckSize returns an error that names the size if it is not one of a screen.
-func CheckSize(width, height int) error {
+// checkSize returns an error that names the size if it is not one of a screen.
+func checkSize(width, height int) error {
 	if min(width, height) < MinSide || max(width, height) > MaxSide {
 		return fmt.Errorf("screen size %dx%d is not possible: each side must be %d to %d pixels, as in 1280x800",
 			width, height, MinSide, MaxSide)
@@ -119,7 +119,7 @@ func CheckSize(width, height int) error {
 // manager has come up or failed to, or when ctx ends. The caller closes the
 // screen. The error is [ErrNoFreeScreen] if there is none.
 func (m *Manager) Open(ctx context.Context, width, height int) (*Screen, error) {
-	if err := CheckSize(width, height); err != nil {
+	if err := checkSize(width, height); err != nil {
 		return nil, err
 	}
 	select {

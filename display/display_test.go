@@ -131,7 +131,7 @@ func TestOpenScreen(t *testing.T) {
 
 func TestCheckSize(t *testing.T) {
 	for _, size := range [][2]int{{320, 320}, {1280, 800}, {7680, 7680}} {
-		if err := CheckSize(size[0], size[1]); err != nil {
+		if err := checkSize(size[0], size[1]); err != nil {
 			t.Error(err)
 		}
 	}

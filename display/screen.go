@@ -172,9 +172,6 @@ func (s *Screen) removeFiles() {
 // Number returns the screen's number, 1 to [Screens].
 func (s *Screen) Number() int { return s.number }
 
-// Size returns the size in pixels that the screen was opened with.
-func (s *Screen) Size() (width, height int) { return s.width, s.height }
-
 // Frame returns the screen's picture. It stays the same Buffer for the life of
 // the screen; a new X server is a new epoch in it.
 func (s *Screen) Frame() *frame.Buffer { return s.buf }

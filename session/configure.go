@@ -16,7 +16,7 @@ func (s *Session) Configure(ctx context.Context, r api.ConfigureRequest) (*api.S
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	_, done, err := s.Begin(ctx)
+	_, done, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}

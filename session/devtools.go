@@ -58,7 +58,7 @@ func (s *Session) StartDevTools(ctx context.Context, r api.StartDevToolsRequest)
 
 // StopDevTools ends what StartDevTools has started, wherever it was revived since.
 func (s *Session) StopDevTools(ctx context.Context, _ struct{}) (result api.StopDevToolsResult, err error) {
-	ctx, done, err := s.Begin(ctx)
+	ctx, done, err := s.begin(ctx)
 	if err != nil {
 		return result, err
 	}

@@ -18,7 +18,7 @@ func (s *Session) RequestHuman(ctx context.Context, r api.HumanRequest, progress
 	if err := r.Check(); err != nil {
 		return result, nil, err
 	}
-	call, done, err := s.Begin(ctx)
+	call, done, err := s.begin(ctx)
 	if err != nil {
 		return result, nil, err
 	}

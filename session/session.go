@@ -99,9 +99,6 @@ type Session struct {
 // ID returns the session's id, 32 lower-case hex digits.
 func (s *Session) ID() string { return s.id }
 
-// Title returns what the session is for, 1 to 80 characters.
-func (s *Session) Title() string { return s.title }
-
 // Desktop returns the session's desktop, nil while it has none.
 func (s *Session) Desktop() *Desktop {
 	s.table.mu.Lock()
@@ -109,11 +106,11 @@ func (s *Session) Desktop() *Desktop {
 	return s.desktop
 }
 
-// Begin marks the start of a call. The context that it returns also ends with the
+// begin marks the start of a call. The context that it returns also ends with the
 // session, and done must be called at the end of the call: until then the session
 // does not idle. The error is the one that the call answers with when the session
 // has already ended.
-func (s *Session) Begin(ctx context.Context) (_ context.Context, done func(), err error) {
+func (s *Session) begin(ctx context.Context) (_ context.Context, done func(), err error) {
 	t := s.table
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -137,7 +134,7 @@ func (s *Session) Begin(ctx context.Context) (_ context.Context, done func(), er
 // inTurn runs f when all earlier observes and acts of the session are through, with
 // the session's desktop, which it opens first if there is none.
 func (s *Session) inTurn(ctx context.Context, f func(context.Context, *Desktop) error) error {
-	ctx, done, err := s.Begin(ctx)
+	ctx, done, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func TestIdleTimeout(t *testing.T) {
 		if !alive(table, s) {
 			t.Fatal("ended too early")
 		}
-		_, done, err := s.Begin(t.Context()) // a call in progress is activity
+		_, done, err := s.begin(t.Context()) // a call in progress is activity
 		if err != nil {
 			t.Fatal(err)
 		}

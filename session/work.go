@@ -52,7 +52,7 @@ func (s *Session) Shell(ctx context.Context, r api.ShellRequest) (result api.She
 	if err := r.Check(); err != nil {
 		return result, err
 	}
-	ctx, done, err := s.Begin(ctx)
+	ctx, done, err := s.begin(ctx)
 	if err != nil {
 		return result, err
 	}
@@ -92,7 +92,7 @@ func (s *Session) JobOutput(ctx context.Context, r api.JobOutputRequest) (result
 	if err := r.Check(); err != nil {
 		return result, err
 	}
-	ctx, done, err := s.Begin(ctx)
+	ctx, done, err := s.begin(ctx)
 	if err != nil {
 		return result, err
 	}
@@ -103,7 +103,7 @@ func (s *Session) JobOutput(ctx context.Context, r api.JobOutputRequest) (result
 
 // JobStop ends a job with everything that it has started.
 func (s *Session) JobStop(ctx context.Context, r api.JobRequest) (result api.Job, err error) {
-	_, done, err := s.Begin(ctx)
+	_, done, err := s.begin(ctx)
 	if err != nil {
 		return result, err
 	}
@@ -113,7 +113,7 @@ func (s *Session) JobStop(ctx context.Context, r api.JobRequest) (result api.Job
 
 // JobList lists the session's jobs and the computer's kept ones.
 func (s *Session) JobList(ctx context.Context, _ struct{}) (result api.JobList, err error) {
-	_, done, err := s.Begin(ctx)
+	_, done, err := s.begin(ctx)
 	if err != nil {
 		return result, err
 	}
@@ -166,7 +166,7 @@ func (s *Session) SearchFiles(ctx context.Context, r api.SearchFilesRequest) (ap
 
 // onFiles does one act of package files in the session's folder.
 func onFiles[R any](ctx context.Context, s *Session, act string, r interface{ Check() error }) (result R, image []byte, err error) {
-	ctx, done, err := s.Begin(ctx)
+	ctx, done, err := s.begin(ctx)
 	if err != nil {
 		return result, nil, err
 	}

@@ -157,9 +157,6 @@ func (p *Process) Err() error {
 	}
 }
 
-// Output returns the last lines that the child wrote to stdout and stderr.
-func (p *Process) Output() string { return p.output.String() }
-
 // Stop ends the child's process group: SIGTERM, the command's Grace, SIGKILL. It
 // returns when the child was reaped and does nothing if that has happened.
 func (p *Process) Stop() {

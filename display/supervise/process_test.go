@@ -197,7 +197,7 @@ func TestCleanEnvironmentAndUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-p.Done()
-	if got := p.Output(); got != want {
+	if got := p.output.String(); got != want {
 		t.Errorf("child said %q, want %q", got, want)
 	}
 }

@@ -25,15 +25,15 @@ const (
 // Folder is a folder that programs can read and the daemon alone can write.
 type Folder string
 
-// Browser returns the path of the command that opens addresses and files in the browser of
+// browser returns the path of the command that opens addresses and files in the browser of
 // the screen it is called on, and without any raises that.
-func (f Folder) Browser() string { return filepath.Join(string(f), "bin", browserName) }
+func (f Folder) browser() string { return filepath.Join(string(f), "bin", browserName) }
 
 // Environ returns the variables that lead programs to what is in the folder. What the user
 // has chosen in home counts before it, the system's choices after it.
 func (f Folder) Environ() []string {
 	return []string{
-		"BROWSER=" + f.Browser(),
+		"BROWSER=" + f.browser(),
 		"XDG_DATA_DIRS=" + filepath.Join(string(f), "share") + ":/usr/local/share:/usr/share",
 		"XDG_CONFIG_DIRS=" + filepath.Join(string(f), "config") + ":/etc/xdg",
 	}
@@ -62,9 +62,9 @@ func (f Folder) Install(program string) error {
 		path, text string
 		mode       os.FileMode
 	}{
-		{f.Browser(), fmt.Sprintf("#!/bin/sh\nexec %s %s %s \"$@\"\n", shellQuote(program), Command, shellQuote(string(f))), 0o755},
+		{f.browser(), fmt.Sprintf("#!/bin/sh\nexec %s %s %s \"$@\"\n", shellQuote(program), Command, shellQuote(string(f))), 0o755},
 		{filepath.Join(string(f), "share/applications", entryID), "[Desktop Entry]\nType=Application\nName=Browser\nIcon=chromium\n" +
-			"Exec=" + execQuote(f.Browser()) + " %u\nMimeType=" + strings.Join(types, ";") + ";\n", 0o644},
+			"Exec=" + execQuote(f.browser()) + " %u\nMimeType=" + strings.Join(types, ";") + ";\n", 0o644},
 		{filepath.Join(string(f), "config/mimeapps.list"), defaults.String(), 0o644},
 	} {
 		dir := filepath.Dir(file.path)
@@ -77,7 +77,7 @@ func (f Folder) Install(program string) error {
 	}
 	// The umask may have taken away what programs need.
 	return filepath.WalkDir(string(f), func(path string, d os.DirEntry, err error) error {
-		if err == nil && (d.IsDir() || path == f.Browser()) {
+		if err == nil && (d.IsDir() || path == f.browser()) {
 			return os.Chmod(path, 0o755)
 		}
 		if err == nil {

@@ -59,7 +59,7 @@ func serve(t *testing.T, refuse error) (Folder, <-chan opened) {
 
 // run calls the browser command as a program does.
 func (f Folder) run(dir string, targets ...string) (string, error) {
-	cmd := exec.Command(f.Browser(), targets...)
+	cmd := exec.Command(f.browser(), targets...)
 	cmd.Dir = dir
 	cmd.Env = []string{"XAUTHORITY=/secret/place", "PATH=/usr/bin:/bin"}
 	out, err := cmd.CombinedOutput()
@@ -120,7 +120,7 @@ func TestInstalled(t *testing.T) {
 	a := apps.Apps{Home: t.TempDir(), Env: folder.Environ()}
 	for _, mimeType := range []string{"text/html", "application/pdf", "x-scheme-handler/https", "video/mp4"} {
 		app, ok := a.Default(mimeType, "/x")
-		if !ok || app.Argv[0] != folder.Browser() || !app.Browser() || app.Argv[1] != "/x" {
+		if !ok || app.Argv[0] != folder.browser() || !app.Browser() || app.Argv[1] != "/x" {
 			t.Errorf("%s: %+v, %v", mimeType, app, ok)
 		}
 	}

@@ -13,7 +13,7 @@
 // machine serves on its loopback address, and abstract Unix sockets.
 //
 // Started as root, agents' programs and X servers get user ids of their own
-// (ProgramUID, ServerUID), and the daemon keeps its state to itself. Started as an
+// (programUID, serverUID), and the daemon keeps its state to itself. Started as an
 // ordinary user everything in the sandbox has that user's id, so a program inside
 // can reach the daemon's token and act as the daemon could; the sandbox around both
 // is the boundary then.
@@ -49,14 +49,14 @@ import (
 // User ids of a computer that root starts. They lie in a range that Debian leaves
 // unassigned, so that they belong to nobody else on this machine.
 const (
-	ProgramUID = 59901 // agents' programs
-	ServerUID  = 59902 // X servers
+	programUID = 59901 // agents' programs
+	serverUID  = 59902 // X servers
 	screenGIDs = 59910 // plus a screen's number: the group of the programs on it
 )
 
 // Config describes one local computer.
 type Config struct {
-	Name      string // of the computer, [DefaultName] when empty
+	Name      string // of the computer, computer-use when empty
 	StateDir  string // empty: <state folder of the user>/computer-use-mcp/<name>
 	HomeDir   string // the computer's home; empty: <data folder of the user>/computer-use-mcp/<name>/home
 	Computerd string // the daemon's binary; empty: beside this executable, then on PATH
@@ -79,8 +79,8 @@ type Config struct {
 	Logger *slog.Logger // nil discards
 }
 
-// DefaultName is the name of a computer that was given none.
-const DefaultName = "computer-use"
+// defaultName is the name of a computer that was given none.
+const defaultName = "computer-use"
 
 // How long to wait, beyond what the caller's context allows.
 const (
@@ -105,7 +105,7 @@ var nameForm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$`)
 // New returns the engine of the computer that cfg describes. It touches nothing.
 func New(cfg Config) (*Engine, error) {
 	if cfg.Name == "" {
-		cfg.Name = DefaultName
+		cfg.Name = defaultName
 	}
 	if !nameForm.MatchString(cfg.Name) {
 		return nil, fmt.Errorf("computer name %q is not made of letters, digits, '_', '.' and '-'", cfg.Name)

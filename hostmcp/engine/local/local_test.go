@@ -458,7 +458,7 @@ func TestProgramsCannotReadState(t *testing.T) {
 	}
 	e := newEngine(t, nil)
 	endpoint := ensure(t, e)
-	as := fmt.Sprintf("setpriv --reuid %d --regid %d --clear-groups sh -c ", ProgramUID, ProgramUID)
+	as := fmt.Sprintf("setpriv --reuid %d --regid %d --clear-groups sh -c ", programUID, programUID)
 	for _, path := range []string{e.state.path("token"), filepath.Join(e.state.daemon(), api.FactsFile)} {
 		if got := run(t, endpoint, as+"'cat "+path+" 2>/dev/null || echo refused'"); got != "refused\n" {
 			t.Errorf("a program reads %s: %q", path, got)

@@ -40,6 +40,9 @@ func (e *Engine) Log(ctx context.Context, w io.Writer, lines int, follow bool) e
 		if engine.Sleep(ctx, followEvery) != nil {
 			return nil
 		}
+		if err := rewound(f); err != nil {
+			return err
+		}
 		if next, err := e.state.nextLog(f); err == nil && next != nil {
 			_, err = io.Copy(w, f) // what came after the look
 			f.Close()
@@ -49,6 +52,20 @@ func (e *Engine) Log(ctx context.Context, w io.Writer, lines int, follow bool) e
 			}
 		}
 	}
+}
+
+// rewound goes to the beginning of a log that the daemon has begun anew since it was read,
+// because it had become too long.
+func rewound(f *os.File) error {
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() < at {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	return err
 }
 
 // nextLog opens the log of a later run than f's, nil when there is none.

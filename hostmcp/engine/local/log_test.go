@@ -70,7 +70,8 @@ func (b *lineBuffer) String() string {
 	return b.text.String()
 }
 
-// A log that is followed goes on with what is added and with the next run's.
+// A log that is followed goes on with what is added, when the daemon begins it anew, and
+// with the next run's.
 func TestFollowLog(t *testing.T) {
 	e, err := New(Config{Name: "c", StateDir: t.TempDir(), HomeDir: t.TempDir()})
 	if err != nil {
@@ -103,13 +104,18 @@ func TestFollowLog(t *testing.T) {
 	until("last\n")
 	add("added\n")
 	until("last\nadded\n")
+	if err := os.Truncate(e.state.log(), 0); err != nil {
+		t.Fatal(err)
+	}
+	add("anew\n")
+	until("last\nadded\nanew\n")
 	f, err := e.state.newLog()
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Close()
 	add("next run\n")
-	until("last\nadded\nnext run\n")
+	until("last\nadded\nanew\nnext run\n")
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)

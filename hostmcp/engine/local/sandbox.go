@@ -131,8 +131,8 @@ func (e *Engine) generatedEtc() map[string]string {
 		group += fmt.Sprintf("computer:x:%d:\n", gid)
 	}
 	if os.Getuid() == 0 {
-		passwd += fmt.Sprintf("xserver:x:%d:%d:X server:/nonexistent:/usr/sbin/nologin\n", ServerUID, ServerUID)
-		group += fmt.Sprintf("xserver:x:%d:\n", ServerUID)
+		passwd += fmt.Sprintf("xserver:x:%d:%d:X server:/nonexistent:/usr/sbin/nologin\n", serverUID, serverUID)
+		group += fmt.Sprintf("xserver:x:%d:\n", serverUID)
 		for n := range 16 { // see display.Screen.User
 			group += fmt.Sprintf("screen%d:x:%d:\n", n+1, screenGIDs+n+1)
 		}
@@ -150,7 +150,7 @@ func (e *Engine) generatedEtc() map[string]string {
 // programIDs returns the user and group id of agents' programs.
 func (e *Engine) programIDs() (uid, gid int) {
 	if os.Getuid() == 0 && !e.cfg.Unsafe {
-		return ProgramUID, ProgramUID
+		return programUID, programUID
 	}
 	return os.Getuid(), os.Getgid()
 }

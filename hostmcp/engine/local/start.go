@@ -117,8 +117,8 @@ func (e *Engine) command(computerd string) (*exec.Cmd, error) {
 	}
 	if os.Getuid() == 0 && !e.cfg.Unsafe {
 		daemon = append(daemon,
-			"--program-uid", strconv.Itoa(ProgramUID), "--program-gid", strconv.Itoa(ProgramUID),
-			"--server-uid", strconv.Itoa(ServerUID), "--server-gid", strconv.Itoa(ServerUID))
+			"--program-uid", strconv.Itoa(programUID), "--program-gid", strconv.Itoa(programUID),
+			"--server-uid", strconv.Itoa(serverUID), "--server-gid", strconv.Itoa(serverUID))
 	}
 	var cmd *exec.Cmd
 	if e.cfg.Unsafe {

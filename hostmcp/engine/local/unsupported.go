@@ -14,9 +14,6 @@ import (
 	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
 )
 
-// DefaultName is the name of a computer that was given none.
-const DefaultName = "computer-use"
-
 // Config has the fields that it has on Linux; all are ignored.
 type Config struct {
 	Name, StateDir, HomeDir, Computerd string
