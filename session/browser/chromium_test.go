@@ -267,13 +267,13 @@ func TestChromium(t *testing.T) {
 	})
 	t.Run("a link opens a tab", func(t *testing.T) {
 		s.text(t, site.URL+"/links", "links", 1000)
-		s.click(t, "quick")
+		s.click(t, "quick", false)
 		eventually(t, "the page of the link", func() bool {
 			p, err := s.Page(t.Context(), 1000)
 			return err == nil && p.URL == site.URL+"/?quick"
 		})
 		s.text(t, site.URL+"/links", "links", 1000)
-		s.click(t, "held")
+		s.click(t, "held", false)
 		eventually(t, "busy with the tab that loads", s.Busy)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -380,9 +380,9 @@ func TestChromium(t *testing.T) {
 	})
 }
 
-// click has a person click an element of the page in front, and returns when that has
-// opened a tab.
-func (s *testScreen) click(t *testing.T, id string) {
+// click has a person click an element of the page in front, with the control key or not, and
+// returns when that has opened a tab.
+func (s *testScreen) click(t *testing.T, id string, ctrl bool) {
 	t.Helper()
 	run := s.current()
 	run.lookFront(t.Context())
@@ -390,7 +390,7 @@ func (s *testScreen) click(t *testing.T, id string) {
 	p, before := run.active(), len(run.pages)
 	run.mu.Unlock()
 	if err := run.conn.call(t.Context(), p.session, "Runtime.evaluate",
-		map[string]any{"expression": fmt.Sprintf("document.getElementById(%q).click()", id), "userGesture": true}, nil); err != nil {
+		map[string]any{"expression": fmt.Sprintf("document.getElementById(%q).dispatchEvent(new MouseEvent('click', {ctrlKey: %v}))", id, ctrl), "userGesture": true}, nil); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "a new tab", func() bool { return len(s.targets(t)) > before })

@@ -154,11 +154,17 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := all.join(ctx, i); err != nil {
 		return err
 	}
-	var err error
-	items, latest := all.storage.kept()
+	var latest []string
 	i.mu.Lock()
-	i.owedItems = items
+	i.owedItems, latest = all.storage.kept()
+	patterns := i.owedPatterns()
 	i.mu.Unlock()
+	if len(patterns) > 0 { // none would be all
+		if err := i.conn.call(ctx, "", "Fetch.enable", map[string]any{"patterns": patterns}, nil); err != nil {
+			return err
+		}
+	}
+	var err error
 	if i.first, err = i.newPage(ctx); err != nil {
 		return err
 	}

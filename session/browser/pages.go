@@ -58,12 +58,12 @@ func (i *instance) watchPages(ctx context.Context) error {
 
 // event is told of everything that happens in Chromium, in the order of it.
 func (i *instance) event(m message) {
-	if m.Session == "" {
-		i.targetEvent(m)
-		return
-	}
 	if m.Method == "Fetch.requestPaused" {
 		i.work.Go(func() { i.release(m) })
+		return
+	}
+	if m.Session == "" {
+		i.targetEvent(m)
 		return
 	}
 	i.mu.Lock()
@@ -119,22 +119,17 @@ func (i *instance) tell() {
 func (i *instance) setUp(p *page) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	type command struct {
+	commands := []struct {
 		method string
 		params any
-	}
-	commands := []command{
+	}{
 		{"Page.enable", nil},
 		{"Network.enable", map[string]any{"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}},
 		{"DOMStorage.enable", nil},
+		{"Runtime.runIfWaitingForDebugger", nil},
 	}
-	i.mu.Lock()
-	if patterns := i.owedPatterns(); len(patterns) > 0 { // none would be all
-		commands = append(commands, command{"Fetch.enable", map[string]any{"patterns": patterns}})
-	}
-	i.mu.Unlock()
 	var waits []func(context.Context, any) error
-	for _, c := range append(commands, command{"Runtime.runIfWaitingForDebugger", nil}) {
+	for _, c := range commands {
 		waits = append(waits, i.conn.begin(p.session, c.method, c.params))
 	}
 	for _, wait := range waits {

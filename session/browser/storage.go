@@ -202,17 +202,18 @@ func (i *instance) release(paused message) {
 }
 
 // bringAll gives every origin the localStorage that is kept of it, those first that changed
-// last. It takes a tenth of a second or two for each, so no start waits for it, but the
-// documents of the first tab do (release). One that a link opens in a new tab does not: it
-// is asked for before Chromium tells of the tab.
+// last. It takes a tenth of a second or two for each, so no start waits for it, but documents
+// do (release).
 func (i *instance) bringAll(latest []string) {
+	ctx := context.Background()
 	for _, name := range latest {
-		if err := i.bring(context.Background(), name); errors.Is(err, errGone) {
+		if err := i.bring(ctx, name); errors.Is(err, errGone) {
 			return
 		} else if err != nil {
 			i.browser.all.cfg.Logger.Warn("bring localStorage back", "screen", i.browser.screen.Number, "error", err)
 		}
 	}
+	_ = i.conn.call(ctx, "", "Fetch.disable", nil, nil) // each request takes a little longer with it
 }
 
 // bring gives an origin the localStorage that is kept of it, if it has not got it yet, by
