@@ -76,6 +76,10 @@ type Config struct {
 	// its time: only this viewer waits for it.
 	SetClipboard func(text string)
 
+	// OnEnd is called once, when the connection has ended and nothing of the other
+	// functions runs any more, also for a viewer that did not get in. It may be nil.
+	OnEnd func()
+
 	// Peer is the viewer's address, for Info, Guard and the log.
 	Peer string
 	// Log gets what is worth knowing; nil is silent. Neither passwords nor
@@ -185,6 +189,9 @@ func NewConn(rwc io.ReadWriteCloser, cfg Config) *Conn {
 // [ErrWrongPassword], [ErrTimeout], ctx's cause or an error of the transport. Run
 // may be called once.
 func (c *Conn) Run(ctx context.Context) error {
+	if c.cfg.OnEnd != nil {
+		defer c.cfg.OnEnd()
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer context.AfterFunc(ctx, func() { c.rwc.Close() })()
 	defer c.rwc.Close()

@@ -167,29 +167,6 @@ func (u *updater) paintCursor(r image.Rectangle) encode.Block {
 	for y := r.Min.Y; y < r.Max.Y; y++ {
 		copy(b.Pix[(y-r.Min.Y)*b.Stride:][:b.Stride], u.pic.pix[y*u.pic.width+r.Min.X:])
 	}
-	c := u.cursor
-	origin := c.Bounds().Min
-	box := r.Intersect(u.painted)
-	for y := box.Min.Y; y < box.Max.Y; y++ {
-		from := c.Pix[(y-origin.Y)*c.Width+box.Min.X-origin.X:]
-		to := b.Pix[(y-r.Min.Y)*b.Stride+box.Min.X-r.Min.X:]
-		for i := range box.Dx() {
-			to[i] = over(from[i], to[i])
-		}
-	}
+	u.cursor.Draw(b.Pix, b.Stride, r)
 	return b
-}
-
-// over lays a premultiplied pixel over an opaque one.
-func over(top, below uint32) uint32 {
-	rest := 255 - top>>24
-	// Red and blue are far enough apart to be scaled at once; a rounded division
-	// by 255 needs the eight bits between them.
-	scale := func(v uint32) uint32 {
-		v = v*rest + 0x00800080
-		return (v + v>>8&0x00ff00ff) >> 8 & 0x00ff00ff
-	}
-	redBlue := scale(below & 0x00ff00ff)
-	green := scale(below >> 8 & 0x00ff)
-	return (top&0xffffff + redBlue + green<<8) & 0xffffff
 }

@@ -28,9 +28,8 @@ func (c *Conn) setDesktopSize(m setDesktopSize) {
 	if !m.valid {
 		status = statusInvalid
 	}
-	if len(c.want.answers) < maxLayoutAnswers {
-		c.want.answers = append(c.want.answers, status)
-	}
+	c.want.answers = append(c.want.answers, status)
+	c.want.answers = c.want.answers[:min(len(c.want.answers), maxLayoutAnswers)]
 }
 
 // tellNewSize sends the size that the screen has now, of which the viewer then has

@@ -73,6 +73,26 @@ func TestTwoViewersWantTheirSize(t *testing.T) {
 	}
 }
 
+// Trap 20: a viewer that wants sizes for ever, without asking for an update in which it
+// could be answered, is kept few answers for.
+func TestAnswersThatNobodyTakes(t *testing.T) {
+	c := newCanvas(100, 80)
+	client := connect(t, rfb.Config{Screen: c.screen}, rfbtest.ExtendedDesktopSize, rfbtest.Raw, rfbtest.FenceSupport)
+	pixels(t, client, false)
+	for range 20 {
+		for range 30 {
+			must(t, client.SetDesktopSize(50, 50, rfbtest.Screen{W: 50, H: 50}))
+		}
+		// The echo comes from the writer, which has seen the wishes then.
+		must(t, client.Fence(rfbtest.FenceRequest|rfbtest.FenceBlockBefore, nil))
+		next[rfbtest.Fence](t, client)
+	}
+	must(t, client.RequestAll(true))
+	if n := len(next[*rfbtest.Update](t, client).Rects); n != 64 {
+		t.Errorf("%d answers to 600 wishes", n)
+	}
+}
+
 // Checklist 44 and trap 21: the size may change at any moment. The client checks that
 // nothing lies outside and that a new size comes alone.
 func TestChecklist44Resize(t *testing.T) {

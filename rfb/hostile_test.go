@@ -28,7 +28,7 @@ func startServer(t testing.TB, cfg func(screen int, peer net.Addr) rfb.Config) s
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &rfb.Server{Config: cfg}
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, l, 1) }()
+	go func() { served <- s.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-served; !errors.Is(err, context.Canceled) {
@@ -59,9 +59,19 @@ func dialClient(t testing.TB, addr, password string, list ...int32) *rfbtest.Cli
 }
 
 // Checklist 46: many half-open connections cost little and keep nobody out.
+// Each is told of at its end, however early that comes.
 func TestChecklist46HalfOpen(t *testing.T) {
 	c := newCanvas(20, 20)
-	addr := startServer(t, func(int, net.Addr) rfb.Config { return rfb.Config{Screen: c.screen, Password: "secret"} })
+	var there atomic.Int32
+	t.Cleanup(func() { // after the server's end
+		if n := there.Load(); n != 0 {
+			t.Errorf("%d connections have no end", n)
+		}
+	})
+	addr := startServer(t, func(int, net.Addr) rfb.Config {
+		there.Add(1)
+		return rfb.Config{Screen: c.screen, Password: "secret", OnEnd: func() { there.Add(-1) }}
+	})
 	before := runtime.NumGoroutine()
 	var open []net.Conn
 	for range 50 {
@@ -332,8 +342,8 @@ func TestChecklist53ComeAndGo(t *testing.T) {
 	}
 }
 
-// ListenAndServe has a port for each screen, and says so when one is taken.
-func TestListenAndServe(t *testing.T) {
+// A server has a port for each screen, and says so when one is taken.
+func TestListen(t *testing.T) {
 	base := freeports.Row(t, 4)
 	var asked atomic.Int32
 	c := newCanvas(20, 20)
@@ -346,20 +356,18 @@ func TestListenAndServe(t *testing.T) {
 	}}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- s.ListenAndServe(ctx, "127.0.0.1", base, 3) }()
-	var conn net.Conn
-	for conn == nil {
-		conn, _ = net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", base+3))
-	}
-	client := rfbtest.New(conn)
-	err := client.Handshake(rfbtest.Options{Password: "secret"})
+	listeners, err := rfb.Listen("127.0.0.1", base, 3)
+	must(t, err)
+	go func() { served <- s.Serve(ctx, listeners...) }()
+	client := rfbtest.New(dial(t, fmt.Sprintf("127.0.0.1:%d", base+3)))
+	err = client.Handshake(rfbtest.Options{Password: "secret"})
 	if refused := (*rfbtest.Refused)(nil); !errors.As(err, &refused) || refused.Reason != "screen 3 is not open" {
 		t.Errorf("screen 3: %v", err)
 	}
 	client.Close()
 	pixels(t, dialClient(t, fmt.Sprintf("127.0.0.1:%d", base+2), "secret"), false)
-	if err := new(rfb.Server).ListenAndServe(ctx, "127.0.0.1", base, 3); err == nil {
-		t.Error("the ports were served twice")
+	if _, err := rfb.Listen("127.0.0.1", base, 3); err == nil {
+		t.Error("the ports were opened twice")
 	}
 	cancel()
 	if err := <-served; err != context.Canceled {

@@ -46,9 +46,9 @@ const (
 	maxPendingPeer = 16
 )
 
-// ListenAndServe serves screens 1 to screens on the ports base+1 to base+screens of
-// a host until ctx ends. It fails at once when a port is taken.
-func (s *Server) ListenAndServe(ctx context.Context, host string, base, screens int) error {
+// Listen opens the ports base+1 to base+screens of a host for the viewers of screens 1
+// to screens, or none: it fails when one is taken.
+func Listen(host string, base, screens int) ([]net.Listener, error) {
 	// A viewer that vanished is noticed within half a minute even when nothing
 	// is sent to it.
 	lc := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{
@@ -56,28 +56,35 @@ func (s *Server) ListenAndServe(ctx context.Context, host string, base, screens 
 	}}
 	var listeners []net.Listener
 	for n := 1; n <= screens; n++ {
-		l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(base+n)))
+		l, err := lc.Listen(context.Background(), "tcp", net.JoinHostPort(host, strconv.Itoa(base+n)))
 		if err != nil {
 			for _, l := range listeners {
 				l.Close()
 			}
-			return fmt.Errorf("listen for viewers of screen %d: %w", n, err)
+			return nil, fmt.Errorf("listen for viewers of screen %d: %w", n, err)
 		}
 		listeners = append(listeners, l)
 	}
+	return listeners, nil
+}
+
+// Serve accepts viewers, of screen 1 at the first listener and so on, until ctx ends or
+// a listener fails. It closes the listeners and returns when all connections have
+// ended, with ctx's cause or the listener's error.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var serving sync.WaitGroup
 	for i, l := range listeners {
-		serving.Go(func() { cancel(s.Serve(ctx, l, i+1)) })
+		serving.Go(func() { cancel(s.accept(ctx, l, i+1)) })
 	}
 	serving.Wait()
 	return context.Cause(ctx)
 }
 
-// Serve accepts viewers of one screen until ctx ends or the listener fails. It
-// closes the listener and returns when all of its connections have ended.
-func (s *Server) Serve(ctx context.Context, l net.Listener, screen int) error {
+// accept serves one screen. It closes the listener and returns when all of its
+// connections have ended.
+func (s *Server) accept(ctx context.Context, l net.Listener, screen int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var serving sync.WaitGroup
 	defer serving.Wait()
@@ -146,6 +153,13 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, screen int) {
 // pend counts a connection that has not logged in and ends the oldest one when
 // there are too many.
 func (s *Server) pend(host string, conn net.Conn) {
+	if oldest := s.enqueue(host, conn); oldest != nil {
+		oldest.Close()
+	}
+}
+
+// enqueue returns the connection that has to make room, or nil.
+func (s *Server) enqueue(host string, conn net.Conn) net.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pending = append(s.pending, pendingConn{host, conn})
@@ -162,10 +176,11 @@ func (s *Server) pend(host string, conn net.Conn) {
 	case len(s.pending) > maxPending:
 		oldest = 0
 	default:
-		return
+		return nil
 	}
-	s.pending[oldest].conn.Close()
+	ended := s.pending[oldest].conn
 	s.pending = slices.Delete(s.pending, oldest, oldest+1)
+	return ended
 }
 
 func (s *Server) unpend(conn net.Conn) {

@@ -38,6 +38,7 @@ func (c *Conn) update(want *wants) (pause, error) {
 	w.owed.AddRect(want.afresh)
 	w.layout = w.layout || want.layout
 	w.answers = append(w.answers, want.answers...)
+	w.answers = w.answers[:min(len(w.answers), maxLayoutAnswers)]
 
 	var next pause
 	area := w.area

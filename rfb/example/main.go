@@ -54,7 +54,7 @@ func run(ctx context.Context, addr string) error {
 	animating.Go(func() { animate(ctx, buffer) })
 	defer animating.Wait()
 	defer cancel()
-	return server.Serve(ctx, l, 1)
+	return server.Serve(ctx, l)
 }
 
 // animate draws 20 pictures a second, but only while somebody waits for one.

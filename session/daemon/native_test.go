@@ -122,6 +122,29 @@ func TestAVNCProgramAndAPageCompete(t *testing.T) {
 	}
 }
 
+// Connections that end before anybody looked at them, as those of one address that are too
+// many, leave nobody behind who would keep the screen open.
+func TestVNCProgramsThatLeaveAtOnce(t *testing.T) {
+	w := watch(t)
+	addr := w.vnc(NativeControl)
+	for range 100 {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	c, err := w.program(addr, me.ViewerKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// All but this one and 16 were ended.
+	for w.desktop.Watchers() > 17 {
+		time.Sleep(time.Millisecond)
+	}
+	c.Close()
+}
+
 // S0-171: a VNC program and the screen exchange what is copied, while its person has control.
 func TestAVNCProgramExchangesTheClipboard(t *testing.T) {
 	w := watch(t)
