@@ -33,29 +33,6 @@ type Stamp struct {
 	Cursor uint64 // counts changes of the cursor's shape, visibility or position
 }
 
-// Cursor is the pointer's picture and place, a layer over the pixels.
-type Cursor struct {
-	// Serial counts shapes: equal serials within one epoch mean an equal picture.
-	Serial uint64
-	// Name is the shape's X cursor name ("watch", "left_ptr"), or empty.
-	Name string
-	// X, Y is the hotspot's place on the screen.
-	X, Y int
-	// HotX, HotY is the hotspot inside the picture.
-	HotX, HotY int
-	// Width, Height is the picture's size; both 0 when the cursor is hidden.
-	Width, Height int
-	// Pix holds Width*Height pixels 0xAARRGGBB with premultiplied alpha. It is
-	// never written after it was handed to a Buffer.
-	Pix []uint32
-}
-
-// Bounds returns the part of the screen that the cursor covers.
-func (c Cursor) Bounds() image.Rectangle {
-	x, y := c.X-c.HotX, c.Y-c.HotY
-	return image.Rect(x, y, x+c.Width, y+c.Height)
-}
-
 // Buffer is the picture of one screen. One goroutine at a time may write (Reset,
 // Publish, SetCursor); all other methods may be called from any goroutine.
 type Buffer struct {

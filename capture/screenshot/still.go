@@ -43,32 +43,7 @@ func (s *Still) copy(v frame.View, region image.Rectangle, cursor bool) error {
 	s.ScreenWidth, s.ScreenHeight = v.Width, v.Height
 	s.Cursor, s.Region = v.Cursor, region
 	if cursor {
-		s.drawCursor()
+		v.Cursor.Draw(s.Pix, region.Dx(), region)
 	}
 	return nil
-}
-
-// drawCursor blends the cursor over the pixels.
-func (s *Still) drawCursor() {
-	c := s.Cursor
-	at := c.Bounds()
-	visible := at.Intersect(s.Region)
-	for y := visible.Min.Y; y < visible.Max.Y; y++ {
-		src := c.Pix[(y-at.Min.Y)*c.Width+visible.Min.X-at.Min.X:]
-		dst := s.Pix[(y-s.Region.Min.Y)*s.Region.Dx()+visible.Min.X-s.Region.Min.X:]
-		for x := range visible.Dx() {
-			dst[x] = over(src[x], dst[x])
-		}
-	}
-}
-
-// over returns the opaque colour under with the premultiplied colour top above it.
-func over(top, under uint32) uint32 {
-	rest := 255 - top>>24
-	var out uint32
-	for shift := 16; shift >= 0; shift -= 8 {
-		v := top>>shift&0xff + ((under>>shift&0xff)*rest+127)/255
-		out = out<<8 | min(v, 255) // a bad cursor may not be premultiplied
-	}
-	return out
 }
