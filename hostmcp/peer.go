@@ -27,10 +27,11 @@ type peer struct {
 	endCalls      context.CancelCauseFunc
 	endHearts     context.CancelFunc
 
-	computer *client.Client // where its heart beats; guarded by Server.mu
-	open     int            // HTTP requests, streams of events among them; guarded by Server.mu
-	lost     bool           // a stream has ended since the last request; guarded by Server.mu
-	absent   *time.Timer    // runs while it is lost and nothing is open, else nil; guarded by Server.mu
+	computer  *client.Client          // where its heart beats, nil when it has none; guarded by Server.mu
+	moveHeart context.CancelCauseFunc // ends that heart alone; guarded by Server.mu
+	open      int                     // HTTP requests, streams of events among them; guarded by Server.mu
+	lost      bool                    // a stream has ended since the last request; guarded by Server.mu
+	absent    *time.Timer             // runs while it is lost and nothing is open, else nil; guarded by Server.mu
 }
 
 // Causes of calls that end early.
@@ -110,16 +111,26 @@ func (s *Server) leave(id string) {
 }
 
 // keepAlive makes the computer keep the peer's sessions until it leaves.
-func (s *Server) keepAlive(p *peer, computer *client.Client) {
+func (s *Server) keepAlive(p *peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.computer == computer {
+	s.beat(p)
+}
+
+// beat has the peer's heart beat at the computer that was found last. Where it beat before
+// nobody is sent the token any more. The caller holds Server.mu.
+func (s *Server) beat(p *peer) {
+	if p.computer == s.computer {
 		return
 	}
-	p.computer = computer
-	heart := &client.Heart{Client: computer, Owner: p.owner, Logger: s.log}
+	if p.computer != nil {
+		p.moveHeart(client.ErrMoved)
+	}
+	ctx, move := context.WithCancelCause(p.hearts)
+	p.computer, p.moveHeart = s.computer, move
+	heart := &client.Heart{Client: s.computer, Owner: p.owner, Logger: s.log}
 	s.running.Go(func() {
-		if err := heart.Run(p.hearts); err != nil {
+		if err := heart.Run(ctx); err != nil {
 			s.log.Debug("end sessions", "error", err)
 		}
 	})

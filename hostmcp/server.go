@@ -168,9 +168,14 @@ func (s *Server) ensure(ctx context.Context, progress func(string)) (c *client.C
 	if c := s.computer; c != nil && c.BaseURL == endpoint.BaseURL && c.Token == endpoint.Token {
 		return c, endpoint.Notes, nil
 	}
-	// A computer that this server has not met yet: the first one, or one that was
-	// started again. The sessions of the one before are gone with it.
+	// A computer that this server has not met yet: the first one, or one that was started
+	// again, whose port may be another. The sessions of the one before are gone with it.
 	s.computer = endpoint.Client()
+	for _, p := range s.peers {
+		if p.computer != nil {
+			s.beat(p)
+		}
+	}
 	return s.computer, endpoint.Notes, nil
 }
 

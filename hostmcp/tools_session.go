@@ -49,7 +49,7 @@ func startComputer(ctx context.Context, c *Call, args struct{ Title string }) (*
 	if err != nil {
 		return nil, err
 	}
-	c.server.keepAlive(c.peer, computer)
+	c.server.keepAlive(c.peer)
 	c.Progress("Opening a session.")
 	result, err := computer.Start(ctx, request)
 	if err != nil {

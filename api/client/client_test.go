@@ -299,6 +299,25 @@ func TestHeart(t *testing.T) {
 	})
 }
 
+// A computer that is somewhere else is sent no token where it was.
+func TestHeartOfAComputerThatMoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		c := &Client{BaseURL: "http://computer", Dial: func(context.Context, string, string) (net.Conn, error) {
+			dials++
+			return nil, net.ErrClosed
+		}}
+		ctx, move := context.WithCancelCause(t.Context())
+		done := make(chan error)
+		go func() { done <- (&Heart{Client: c, Owner: api.NewID()}).Run(ctx) }()
+		time.Sleep(api.HeartbeatEvery + time.Second)
+		move(ErrMoved)
+		if err := <-done; err != nil || dials != 2 {
+			t.Errorf("%v after %d dials, want 2", err, dials)
+		}
+	})
+}
+
 // S0-146: a computer that does not answer does not hold up the end of the server process.
 func TestHeartEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -12,6 +13,10 @@ import (
 // exits.
 const releaseTimeout = 3 * time.Second
 
+// ErrMoved as the cause of a context's end tells [Heart.Run] that the computer is no longer
+// where its client looks for it. Another program may be there by now.
+var ErrMoved = errors.New("the computer is somewhere else")
+
 // Heart keeps the sessions of one server process alive.
 type Heart struct {
 	Client *Client
@@ -21,8 +26,8 @@ type Heart struct {
 }
 
 // Run sends a heartbeat at once and then after each interval until ctx ends. Then it
-// ends the owner's sessions, for which it takes at most 3 seconds. A heartbeat that
-// fails is logged and tried again at the next beat.
+// ends the owner's sessions, for which it takes at most 3 seconds, unless the cause is
+// [ErrMoved]. A heartbeat that fails is logged and tried again at the next beat.
 func (h *Heart) Run(ctx context.Context) error {
 	every := h.Every
 	if every == 0 {
@@ -44,6 +49,9 @@ func (h *Heart) Run(ctx context.Context) error {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
+			if context.Cause(ctx) == ErrMoved {
+				return nil
+			}
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 			defer cancel()
 			_, err := h.Client.Release(last, h.Owner)
