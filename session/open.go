@@ -67,10 +67,18 @@ func (s *Session) show(ctx context.Context, kind string, do func(context.Context
 		}
 		err = explain(acting, err) // before done, which cancels acting
 		done(err == nil)
+		full := s.table.diskIsFull()
 		if err != nil {
+			if full != "" {
+				e := *api.AsError(err) // others may have it too
+				return e.WithFix("%s %s", e.Fix, full)
+			}
 			return err
 		}
 		o, images, err = s.look(ctx, d, wish{view: s.viewOf(api.ImageOptions{})})
+		if full != "" {
+			o.Notes = append(o.Notes, full)
+		}
 		if rest.Outcome == settle.Timeout {
 			o.Notes = append(o.Notes, "The screen was still changing when this picture was taken; computer_wait waits until it is still.")
 		}

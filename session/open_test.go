@@ -85,6 +85,28 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
+// A program in a full home fails without saying why, so we do, whether it failed or not.
+func TestFullDisk(t *testing.T) {
+	withBrowser(t, func(t *testing.T, s *Session, b *fakeBrowser) {
+		const says = "The disk of the home folder is full (3.0 MB are free)"
+		for _, free := range []uint64{3_000_000, 1 << 30} {
+			s.table.freeSpace = func(string) (uint64, error) { return free, nil }
+			full := free < lowSpace
+			o, _, err := s.LaunchApp(t.Context(), api.LaunchAppRequest{Application: "browser"})
+			if err != nil || strings.Contains(strings.Join(o.Notes, " "), says) != full {
+				t.Errorf("%d bytes free: %q, %v", free, o.Notes, err)
+			}
+			_, _, err = s.LaunchApp(t.Context(), api.LaunchAppRequest{Application: "no-such-program"})
+			if e := api.AsError(err); err == nil || strings.Contains(e.Fix, says) != full {
+				t.Errorf("%d bytes free: %v", free, err)
+			}
+		}
+	})
+	if free, err := freeSpace(t.TempDir()); err != nil || free == 0 {
+		t.Errorf("%d bytes, %v", free, err)
+	}
+}
+
 // What needs a browser says so where there is none.
 func TestWithoutBrowser(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, _ *fakeScreen) {

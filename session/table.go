@@ -38,7 +38,8 @@ type Config struct {
 
 // Table holds the sessions. All methods may be called from any goroutine.
 type Table struct {
-	cfg Config
+	cfg       Config
+	freeSpace func(folder string) (bytes uint64, err error)
 
 	mu       sync.Mutex
 	sessions map[string]*Session   // guarded by mu; those that have not ended
@@ -59,13 +60,14 @@ func NewTable(cfg Config) *Table {
 		cfg.Shells = shell.New(shell.Config{})
 	}
 	return &Table{
-		cfg:      cfg,
-		sessions: make(map[string]*Session),
-		gone:     make(map[string]*api.Error),
-		beats:    make(map[string]time.Time),
-		desktops: make(map[int]*Desktop),
-		news:     make(chan struct{}),
-		resched:  make(chan struct{}, 1),
+		cfg:       cfg,
+		freeSpace: freeSpace,
+		sessions:  make(map[string]*Session),
+		gone:      make(map[string]*api.Error),
+		beats:     make(map[string]time.Time),
+		desktops:  make(map[int]*Desktop),
+		news:      make(chan struct{}),
+		resched:   make(chan struct{}, 1),
 	}
 }
 
