@@ -129,7 +129,7 @@ type Conn struct {
 	sleeping context.CancelFunc // guarded by mu; ends the writer's sleep
 	drained  *sync.Cond         // of mu; the outbox has room, or the connection ends
 	ended    bool               // guarded by mu
-	taken    time.Time          // guarded by mu; when what is being written must have been taken; zero: nothing is
+	takeBy   time.Time          // guarded by mu; when what is being written must be taken; zero: nothing is
 	watched  bool               // guarded by mu; stalled will fire
 
 	w writerState // the writer's own

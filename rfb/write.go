@@ -114,7 +114,7 @@ func (c *Conn) send(b []byte) error {
 func (c *Conn) mustTake(by time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.taken = by
+	c.takeBy = by
 	if !by.IsZero() {
 		c.watchStall()
 	}
@@ -134,7 +134,7 @@ func (c *Conn) watchStall() {
 func (c *Conn) checkStall(expire func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	due := pause{until: c.taken}
+	due := pause{until: c.takeBy}
 	if c.want.continuous {
 		due.sooner(c.flow.overdue())
 	}
