@@ -23,6 +23,7 @@ type call struct {
 	w      http.ResponseWriter
 	images []session.Image   // of a mixed answer
 	parts  *multipart.Writer // nil until the first part is sent
+	began  bool              // an answer of another form than parts has begun
 }
 
 // decode reads the request's JSON body into v. Unknown fields are refused by name. An
@@ -102,7 +103,7 @@ func (c *call) part(name string, v any) {
 }
 
 func (c *call) rawPart(name, contentType string, data []byte) {
-	http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(writeTimeout))
+	limitWrite(c.w)
 	if c.parts == nil {
 		c.parts = multipart.NewWriter(c.w)
 		c.w.Header().Set("Content-Type", mime.FormatMediaType("multipart/mixed", map[string]string{"boundary": c.parts.Boundary()}))
@@ -119,8 +120,14 @@ func (c *call) rawPart(name, contentType string, data []byte) {
 
 func writeError(w http.ResponseWriter, status int, e *api.Error) { writeJSON(w, status, e) }
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
+// limitWrite gives the caller writeTimeout for what is written next. It comes before every
+// write: what is left of the limit before counts on, also for the connection's next answer.
+func limitWrite(w http.ResponseWriter) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	limitWrite(w)
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -111,6 +111,9 @@ func (d *daemon) serve(route route, w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if p := recover(); p != nil {
 			d.cfg.Logger.Error("panic", "route", route.pattern, "panic", p, "stack", string(debug.Stack()))
+			if c.began {
+				panic(http.ErrAbortHandler) // so that the caller takes what it has for no whole answer
+			}
 			c.fail(api.AsError(errors.New("the daemon met an unexpected state")))
 		}
 	}()

@@ -71,9 +71,9 @@ func (d *daemon) getArchive(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	archive := &archiveWriter{w: c.w}
-	err = s.GetArchive(c.r.Context(), r, archive)
-	if err != nil && archive.began {
+	err = s.GetArchive(c.r.Context(), r, archiveWriter{c})
+	limitWrite(c.w)
+	if err != nil && c.began {
 		c.w.Header().Set(http.TrailerPrefix+api.TrailerError, string(encode(d.told(c.r.Pattern, err))))
 		return nil, nil
 	}
@@ -81,17 +81,15 @@ func (d *daemon) getArchive(c *call) (any, error) {
 }
 
 // archiveWriter is the answer to a caller, which is an archive from the first byte on.
-type archiveWriter struct {
-	w     http.ResponseWriter
-	began bool
-}
+type archiveWriter struct{ c *call }
 
-func (a *archiveWriter) Write(p []byte) (int, error) {
-	if !a.began {
-		a.began = true
-		a.w.Header().Set("Content-Type", api.ArchiveType)
+func (a archiveWriter) Write(p []byte) (int, error) {
+	limitWrite(a.c.w)
+	if !a.c.began {
+		a.c.began = true
+		a.c.w.Header().Set("Content-Type", api.ArchiveType)
 		// An answer that is sent before its length is known may have a trailer.
-		http.NewResponseController(a.w).Flush()
+		http.NewResponseController(a.c.w).Flush()
 	}
-	return a.w.Write(p)
+	return a.c.w.Write(p)
 }
