@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"image"
 	"net"
 	"os"
@@ -108,88 +107,25 @@ func awaitChange(ctx context.Context, buf *frame.Buffer, where *api.Region) (cha
 		buf.Read(func(v frame.View) {
 			var cells frame.CellSet
 			v.Changed(start, &cells)
-			keep(&cells, v, where)
+			if where != nil {
+				cells.KeepRect(rectangle(*where))
+			}
 			changed = cells.Bounds()
 		})
 	}
 	return changed, nil
 }
 
-// keep takes out of a set the cells that do not touch a region; nil is everywhere.
-func keep(cells *frame.CellSet, v frame.View, where *api.Region) {
-	if where == nil {
-		return
-	}
-	for _, r := range around(rectangle(*where), v.Bounds()) {
-		cells.RemoveRect(r)
-	}
-}
-
-// around returns rectangles that cover the screen but for the cells that touch r.
-func around(r, screen image.Rectangle) []image.Rectangle {
-	const c = frame.CellSize
-	x0, y0 := r.Min.X/c*c, r.Min.Y/c*c
-	x1, y1 := (r.Max.X+c-1)/c*c, (r.Max.Y+c-1)/c*c
-	w, h := screen.Max.X, screen.Max.Y
-	return []image.Rectangle{
-		image.Rect(0, 0, w, y0), image.Rect(0, min(y1, h), w, h),
-		image.Rect(0, y0, x0, min(y1, h)), image.Rect(min(x1, w), y0, w, min(y1, h)),
-	}
-}
-
-// awaitStill returns when the region rests, with the part that changed before. Unlike
-// the wait after an action it does not leave out what keeps moving, unless the agent has
-// asked for that; when ctx ends it returns what still moves.
+// awaitStill returns when the region rests, with the part that changed before; when ctx
+// ends, with the part that still moves. Unlike the wait after an action it leaves out only
+// what the agent has asked for.
 func (s *Session) awaitStill(ctx context.Context, buf *frame.Buffer, where *api.Region) (image.Rectangle, error) {
 	state := s.tracker.State(time.Now())
-	quiet := max(waitQuiet, state.Config.Quiet)
-	// Without an end, and with a reaction that may take no longer than the rest, the
-	// detector's rules are those of a wait. ctx ends it.
-	const never = 24 * time.Hour
-	rules := settle.Config{
-		Quiet: quiet, React: quiet, MaxWait: never, ResidualBail: never,
-		ActiveCells: settle.ActiveCells,
-	}
+	rules := settle.Config{Quiet: max(waitQuiet, state.Config.Quiet), ActiveCells: settle.ActiveCells}
 	if where != nil { // what is small may be the very thing that is waited for
-		rules.ActiveCells = settle.ReactCells
+		rules.Region, rules.ActiveCells = rectangle(*where), settle.ReactCells
 	}
-	start := time.Now()
-	var (
-		d     *settle.Detector
-		since frame.Stamp
-	)
-	for {
-		buf.Read(func(v frame.View) {
-			switch {
-			case d == nil:
-				ignore := state.Ignore
-				if where != nil {
-					ignore = append(ignore, around(rectangle(*where), v.Bounds())...)
-				}
-				d = settle.NewDetector(rules, start, v.Bounds(), ignore)
-			case v.Stamp.Epoch != since.Epoch:
-				d.Reset(v.Published, v.Bounds())
-			case v.Stamp.Gen != since.Gen:
-				var cells frame.CellSet
-				v.Changed(since, &cells)
-				d.Change(v.Published, &cells)
-			}
-			since = v.Stamp
-		})
-		now := time.Now()
-		if v, ok := d.Verdict(now); ok {
-			return v.Region, nil
-		}
-		until, cancel := context.WithDeadline(ctx, d.Next(now))
-		_, err := buf.Wait(until, since)
-		cancel()
-		if ctx.Err() != nil {
-			return d.Moving(time.Now()), ctx.Err()
-		}
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			return image.Rectangle{}, err
-		}
-	}
+	return settle.Rest(ctx, buf, rules, state.Ignore)
 }
 
 // awaitWindow returns when a window's title holds the given text, in any case.

@@ -50,6 +50,16 @@ func (s *CellSet) RemoveRect(r image.Rectangle) {
 	s.each(r, func(i int) { s.bits[i/64] &^= 1 << (i % 64) })
 }
 
+// KeepRect removes every cell that r does not touch.
+func (s *CellSet) KeepRect(r image.Rectangle) {
+	var touched CellSet
+	touched.Resize(s.width, s.height)
+	touched.AddRect(r)
+	for i, w := range touched.bits {
+		s.bits[i] &= w
+	}
+}
+
 func (s *CellSet) each(r image.Rectangle, f func(i int)) {
 	r = r.Intersect(image.Rect(0, 0, s.width, s.height))
 	if r.Empty() {

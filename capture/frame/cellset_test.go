@@ -2,6 +2,7 @@ package frame
 
 import (
 	"image"
+	"maps"
 	"testing"
 )
 
@@ -53,7 +54,7 @@ func TestCellSet(t *testing.T) {
 			want := map[image.Point]bool{}
 			for range 20 {
 				r := randomRect(rnd, width, height)
-				switch rnd.IntN(3) {
+				switch rnd.IntN(4) {
 				case 0:
 					s.AddRect(r)
 					for p := range cellsOf(r, width, height) {
@@ -65,6 +66,10 @@ func TestCellSet(t *testing.T) {
 						delete(want, p)
 					}
 				case 2:
+					s.KeepRect(r)
+					kept := cellsOf(r, width, height)
+					maps.DeleteFunc(want, func(p image.Point, _ bool) bool { return !kept[p] })
+				case 3:
 					o.Resize(width, height)
 					o.AddRect(r)
 					s.Union(&o)

@@ -41,9 +41,12 @@ func NewDetector(cfg Config, start time.Time, screen image.Rectangle, ignore []i
 	return &Detector{cfg: cfg, start: start, screen: screen, ignore: ignore}
 }
 
-// Change tells of cells that changed at a time. It takes the ignored ones out of
+// Change tells of cells that changed at a time. It takes those that do not count out of
 // the set.
 func (d *Detector) Change(at time.Time, cells *frame.CellSet) {
+	if !d.cfg.Region.Empty() {
+		cells.KeepRect(d.cfg.Region)
+	}
 	for _, r := range d.ignore {
 		cells.RemoveRect(r)
 	}

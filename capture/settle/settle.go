@@ -2,9 +2,10 @@
 //
 // The rules are a pure function of changed cells and time: a [Detector] is told what
 // changed and when, and answers with a [Verdict] once the rules allow one. Nothing in
-// it reads a clock or a screen, so its tests run in virtual time. [Watch] drives one
-// from a frame.Buffer: it sleeps until a publication or the next moment at which the
-// answer can change, and so costs nothing while the screen is still.
+// it reads a clock or a screen, so its tests run in virtual time. [Watch], after an
+// action, and [Rest] drive one from a frame.Buffer: they sleep until a publication or the
+// next moment at which the answer can change, and so cost nothing while the screen is
+// still.
 //
 // A [Tracker] keeps what outlives one action: the values that the agent has pinned,
 // regions that never stop moving, carets, and how long actions of each kind take.
@@ -42,6 +43,8 @@ type Config struct {
 	// ActiveCells is how many cells that change at once keep the screen from being
 	// still.
 	ActiveCells int
+	// Region is the part of the screen that counts, in pixels; empty is all of it.
+	Region image.Rectangle
 }
 
 // handover is what people need at least to get from the mouse to the keyboard, so

@@ -1,6 +1,8 @@
 package settle_test
 
 import (
+	"context"
+	"errors"
 	"image"
 	"testing"
 	"testing/synctest"
@@ -140,6 +142,52 @@ func TestAutoIgnoreTime(t *testing.T) {
 			if v := s.act("click", spin); v.Outcome != settle.Residual || v.Ignored {
 				t.Errorf("%+v", v)
 			}
+		}
+	})
+}
+
+// S3-11: a wait for rest takes in what keeps moving, inside its region or anywhere.
+func TestRest(t *testing.T) {
+	inVirtualTime(t, func(s *stage) {
+		t := s.t
+		const quiet = 500 * ms
+		moving, stop := image.Rect(0, 0, 64, 64), make(chan struct{})
+		go func() {
+			for colour := uint32(1); ; colour++ {
+				select {
+				case <-stop:
+					return
+				case <-time.After(100 * ms):
+					s.paint.Fill(moving, colour)
+				}
+			}
+		}()
+		rest := func(c settle.Config, limit time.Duration, ignore ...image.Rectangle) (image.Rectangle, time.Duration, error) {
+			c.Quiet = quiet
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			start := time.Now()
+			r, err := settle.Rest(ctx, s.buf, c, ignore)
+			return r, time.Since(start), err
+		}
+		all := settle.Config{ActiveCells: settle.ActiveCells}
+		if r, waited, err := rest(all, time.Minute); !errors.Is(err, context.DeadlineExceeded) || waited != time.Minute || r != moving {
+			t.Errorf("moving: %v after %v, %v", r, waited, err)
+		}
+		if r, waited, err := rest(all, time.Minute, moving); err != nil || waited != quiet || !r.Empty() {
+			t.Errorf("ignored: %v after %v, %v", r, waited, err)
+		}
+		elsewhere := settle.Config{ActiveCells: settle.ReactCells, Region: image.Rect(64, 0, 128, 128)}
+		if r, waited, err := rest(elsewhere, time.Minute); err != nil || waited != quiet || !r.Empty() {
+			t.Errorf("elsewhere: %v after %v, %v", r, waited, err)
+		}
+		time.AfterFunc(2050*ms, func() { close(stop) })
+		if r, waited, err := rest(all, time.Minute); err != nil || waited < 2*time.Second+quiet-100*ms || waited > 2050*ms+quiet || r != moving {
+			t.Errorf("stopped: %v after %v, %v", r, waited, err)
+		}
+		time.AfterFunc(100*ms, func() { s.paint.Resize(320, 200) })
+		if r, waited, err := rest(all, time.Minute); err != nil || waited != 100*ms+quiet || r != image.Rect(0, 0, 320, 200) {
+			t.Errorf("another size: %v after %v, %v", r, waited, err)
 		}
 	})
 }
