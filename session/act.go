@@ -220,7 +220,7 @@ func (b *batch) pause(ctx context.Context, out *api.Step, base settle.Baseline) 
 		return err
 	}
 	var changed image.Rectangle
-	b.desktop.Screen.Frame().Read(func(v frame.View) { changed = b.session.tracker.Changed(v, base.Stamp) })
+	b.desktop.Screen.Frame().Read(func(v frame.View) { changed = b.session.tracker.Changed(time.Now(), v, base.Stamp) })
 	out.Reacted = !changed.Empty()
 	out.Region = region(changed)
 	return nil

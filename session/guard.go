@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/capture/frame"
@@ -44,8 +45,8 @@ func batchKey(actions []api.Action) string {
 // check returns the refusal of a batch that is about to run on a screen. Between two
 // batches a change as small as a caret is not worth another try; during one it may be the
 // effect, so there only known carets are left out.
-func (g *guard) check(t *settle.Tracker, now frame.View, batch string) error {
-	if batch != g.batch || !settle.Thin(t.Changed(now, g.screen)) {
+func (g *guard) check(t *settle.Tracker, v frame.View, batch string) error {
+	if batch != g.batch || !settle.Thin(t.Changed(time.Now(), v, g.screen)) {
 		g.batch, g.count = batch, 0
 	}
 	if batch == "" || g.count < patience {
@@ -57,10 +58,10 @@ func (g *guard) check(t *settle.Tracker, now frame.View, batch string) error {
 
 // ran notes that the checked batch has run, with the screen after it and the stamp of
 // the one before.
-func (g *guard) ran(t *settle.Tracker, now frame.View, before frame.Stamp) {
+func (g *guard) ran(t *settle.Tracker, v frame.View, before frame.Stamp) {
 	g.count++
-	if !t.Changed(now, before).Empty() {
+	if !t.Changed(time.Now(), v, before).Empty() {
 		g.count = 0
 	}
-	g.screen = now.Stamp
+	g.screen = v.Stamp
 }

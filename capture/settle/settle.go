@@ -8,7 +8,8 @@
 // still.
 //
 // A [Tracker] keeps what outlives one action: the values that the agent has pinned,
-// regions that never stop moving, carets, and how long actions of each kind take.
+// regions that never stop moving, carets, and how long actions of each kind take. It is
+// told the time too.
 //
 // In short: a change of at least [ReactCells] cells is a reaction; changes of fewer than
 // [ActiveCells] cells do not keep the screen from being still; after the reaction the

@@ -101,34 +101,34 @@ func (t *Tracker) State(now time.Time) State {
 	}
 }
 
-// Changed bounds what changed after since, apart from what is left out and from carets.
-// It must not be called during a Watch.
-func (t *Tracker) Changed(v frame.View, since frame.Stamp) image.Rectangle {
+// Changed bounds what changed after since, apart from what is left out at a time and from
+// carets. It must not be called during a Watch.
+func (t *Tracker) Changed(now time.Time, v frame.View, since frame.Stamp) image.Rectangle {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	cells := t.changed(v, since)
+	cells := t.changed(now, v, since)
 	t.carets.remove(cells)
 	return cells.Bounds()
 }
 
-// changed returns the cells that changed after since and are not left out. The caller
-// holds mu.
-func (t *Tracker) changed(v frame.View, since frame.Stamp) *frame.CellSet {
+// changed returns the cells that changed after since and are not left out at a time. The
+// caller holds mu.
+func (t *Tracker) changed(now time.Time, v frame.View, since frame.Stamp) *frame.CellSet {
 	cells := new(frame.CellSet)
 	v.Changed(since, cells)
-	for _, r := range append(t.ignored(time.Now()), t.ignore...) {
+	for _, r := range append(t.ignored(now), t.ignore...) {
 		cells.RemoveRect(r)
 	}
 	return cells
 }
 
-// idle looks at the screen before an action: what has changed since the last wait, the
-// screen did by itself. It reports whether that wait ended with announced work.
-func (t *Tracker) idle(v frame.View) (busy bool) {
+// idle looks at the screen at a time before an action: what has changed since the last
+// wait, the screen did by itself. It reports whether that wait ended with announced work.
+func (t *Tracker) idle(now time.Time, v frame.View) (busy bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.rested.Epoch == v.Stamp.Epoch && t.rested.Gen != v.Stamp.Gen {
-		if cells := t.changed(v, t.rested); cells.Count() < ActiveCells {
+		if cells := t.changed(now, v, t.rested); cells.Count() < ActiveCells {
 			t.carets.seenIdle(v.Published, cells.Bounds())
 		}
 	}

@@ -33,7 +33,7 @@ func Look(buf *frame.Buffer, t *Tracker, busy func() bool) Baseline {
 	b := Baseline{hook: busy}
 	buf.Read(func(v frame.View) {
 		b.Stamp = v.Stamp
-		b.busy = busyName(v.Cursor.Name) || t.idle(v)
+		b.busy = busyName(v.Cursor.Name) || t.idle(time.Now(), v)
 	})
 	b.busy = b.busy || b.hooked()
 	return b
