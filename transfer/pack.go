@@ -7,12 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 )
@@ -30,7 +32,12 @@ type packer struct {
 	omit    omission
 	skipped skipped
 	changed skipped
+	denied  *api.Error // of the first entry that may not be read; nil for none
+	others  skipped    // the further ones
 }
+
+// namedDenied is how many entries that may not be read an error names beside the first.
+const namedDenied = 5
 
 // sourceError is a failure of what is packed, as opposed to one of the stream. The
 // archive is then closed with it, so that the other end knows.
@@ -39,9 +46,9 @@ type sourceError struct{ why *api.Error }
 func (e sourceError) Error() string { return e.why.Error() }
 
 // Pack writes the archive of the source to w. It returns nil when the archive is
-// closed, also when it had to be closed early because the source could not be read on:
-// the archive then says so to whoever unpacks it. Otherwise the error is that of w, or
-// the cause of ctx's end.
+// closed, also when it had to be closed early because the source could not be read on,
+// or lacks entries that may not be read: the archive then says so to whoever unpacks it.
+// Otherwise the error is that of w, or the cause of ctx's end.
 //
 // moved is called whenever something was written, with what was packed until then.
 func (s *Source) Pack(ctx context.Context, w io.Writer, moved func(Progress)) error {
@@ -57,10 +64,32 @@ func (s *Source) Pack(ctx context.Context, w io.Writer, moved func(Progress)) er
 	if err != nil && !ok {
 		return err
 	}
+	if failed.why == nil {
+		failed.why = p.refusal()
+	}
 	if err := p.close(failed.why); err != nil {
 		return err
 	}
 	return out.Flush()
+}
+
+// refusal returns the error for entries that may not be read when all else was packed,
+// as cp ends with one; nil when there are none.
+func (p *packer) refusal() *api.Error {
+	if p.denied == nil {
+		return nil
+	}
+	e := *p.denied
+	if n := p.others.Total; n > 0 {
+		e.Message += fmt.Sprintf(" Nor to read %d more:", n)
+		var paths []string
+		for _, other := range p.others.Entries[:min(len(p.others.Entries), namedDenied)] {
+			paths = append(paths, other.Path)
+		}
+		e.Message += " " + strings.Join(paths, ", ") + "."
+	}
+	e.Message += " All else was packed."
+	return e.WithFix("Go on with what was copied, or change the rights of the rest and copy that.")
 }
 
 // close writes the ending.
@@ -174,11 +203,25 @@ func (p *packer) entry(root *os.Root, e fs.DirEntry, name string, depth int) err
 		p.skipped.add(name, "it is "+specialName(mode))
 		return nil
 	}
-	if failed, ok := errors.AsType[sourceError](err); ok && failed.why.Code == api.CodeNotFound {
+	failed, ok := errors.AsType[sourceError](err)
+	switch {
+	case ok && failed.why.Code == api.CodeNotFound:
 		p.skipped.add(name, "it was removed while the copy ran")
-		return nil
+	case ok && failed.why.Code == api.CodePermissionDenied:
+		p.deny(name, failed.why)
+	default:
+		return err
 	}
-	return err
+	return nil
+}
+
+// deny notes an entry that may not be read. The copy goes on with the next one.
+func (p *packer) deny(name string, why *api.Error) {
+	if p.denied == nil {
+		p.denied = why
+		return
+	}
+	p.others.add(filepath.Join(p.dir, name), "")
 }
 
 func (p *packer) subfolder(root *os.Root, e fs.DirEntry, name string, depth int) error {
