@@ -73,12 +73,12 @@ var tokenForm = regexp.MustCompile(`^[A-Za-z0-9._~+/-]{20,}=*$`)
 // readToken returns the token in the file, which is made, with a random one, when it is
 // missing.
 func readToken(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := openToken(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeToken(path); err != nil {
 			return "", fmt.Errorf("make the token file: %w", err)
 		}
-		f, err = os.Open(path)
+		f, err = openToken(path)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the token file: %w", err)
@@ -100,6 +100,15 @@ func readToken(path string) (string, error) {
 		return "", fmt.Errorf("%s holds no token, which is one line of 20 or more letters and digits: remove it for a new one", path)
 	}
 	return token, nil
+}
+
+// openToken opens the file to read it. On Windows os.Open fails while makeToken of another
+// process removes the file's first name, and keeps it from that; a root's files share that.
+func openToken(path string) (*os.File, error) {
+	if runtime.GOOS == "windows" {
+		return os.OpenInRoot(filepath.Dir(path), filepath.Base(path))
+	}
+	return os.Open(path)
 }
 
 // makeToken writes a random token to a file that does not exist. When another process
