@@ -12,7 +12,7 @@ import (
 
 // What one end costs, without the way between them.
 func BenchmarkEnds(b *testing.B) {
-	dir := tempDir(b)
+	dir := b.TempDir()
 	files := map[string]string{}
 	for i := range 1000 {
 		files[fmt.Sprintf("%d/%d", i%10, i)] = random(i, 4096)

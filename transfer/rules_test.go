@@ -17,7 +17,7 @@ import (
 
 // S0-126: the destination rule of cp -r, and S0-127: folders that are missing.
 func TestDestination(t *testing.T) {
-	dir := tempDir(t)
+	dir := t.TempDir()
 	tree(t, dir, map[string]string{"file": "f", "folder/in": "i", "there/": ""})
 	for _, c := range []struct{ from, to, want string }{
 		{"file", "there", "there/file"},
@@ -70,7 +70,7 @@ func TestFixes(t *testing.T) {
 // S0-128 to S0-130, S0-139: what exists, with and without overwrite.
 func TestOverwrite(t *testing.T) {
 	setUp := func(t *testing.T) (from, to string) {
-		dir := tempDir(t)
+		dir := t.TempDir()
 		tree(t, dir, map[string]string{
 			"from/file": "new", "from/folder/a": "new a", "from/folder/sub/b": "new b",
 			"to/file": "old", "to/folder/a": "old a", "to/folder/kept": "kept", "to/folder/sub/kept": "kept",
@@ -94,7 +94,7 @@ func TestOverwrite(t *testing.T) {
 		}
 		send(t, filepath.Join(from, "file"), to, Options{Overwrite: true})
 		send(t, filepath.Join(from, "folder"), to, Options{Overwrite: true})
-		want := tree(t, tempDir(t), map[string]string{
+		want := tree(t, t.TempDir(), map[string]string{
 			"file": "new", "folder/a": "new a", "folder/kept": "kept", "folder/sub/b": "new b", "folder/sub/kept": "kept",
 		})
 		if err := os.Chmod(filepath.Join(want, "file"), 0o755); err != nil {
@@ -120,7 +120,7 @@ func TestOverwrite(t *testing.T) {
 // S0-131: a conflict midway ends the copy; what was copied stays and the error says how
 // much.
 func TestConflictMidway(t *testing.T) {
-	dir := tempDir(t)
+	dir := t.TempDir()
 	tree(t, dir, map[string]string{
 		"from/a": "a", "from/b": "bb", "from/c": "c", "from/d": "d", "from/s/f": "f",
 		"to/from/c/": "", "to/from/old": "old",
@@ -138,7 +138,7 @@ func TestConflictMidway(t *testing.T) {
 
 // What cannot be packed is refused before anything moves.
 func TestRefusedSources(t *testing.T) {
-	dir := tree(t, tempDir(t), map[string]string{"file": "x"})
+	dir := tree(t, t.TempDir(), map[string]string{"file": "x"})
 	if runtime.GOOS != "windows" {
 		tree(t, dir, map[string]string{"dangling": "-> nowhere"})
 	}
@@ -191,7 +191,7 @@ func TestWindowsNames(t *testing.T) {
 // S0-133 to S0-135: what a Windows host leaves out is listed, a folder with all in it;
 // names that are the same there never overwrite each other.
 func TestWindowsSkips(t *testing.T) {
-	dir := tempDir(t)
+	dir := t.TempDir()
 	a, err := NewArchive(bytes.NewReader(forgeWhole(t,
 		dirHeader("from/"), fileHeader("from/CON"), fileHeader("from/Makefile"),
 		dirHeader("from/aux.d/"), dirHeader("from/aux.d/deeper/"), fileHeader("from/aux.d/deeper/in"), fileHeader("from/aux.d/in"),

@@ -38,7 +38,7 @@ func named(t *testing.T, test func(t *testing.T)) {
 // before at one stroke.
 func TestNothingHalfWritten(t *testing.T) {
 	named(t, func(t *testing.T) {
-		dir := tree(t, tempDir(t), map[string]string{"new/f": random(1, 3*bufferSize), "to/f": "old"})
+		dir := tree(t, t.TempDir(), map[string]string{"new/f": random(1, 3*bufferSize), "to/f": "old"})
 		archive := pack(t, filepath.Join(dir, "new/f"))
 		looks := 0
 		a, err := NewArchive(bytes.NewReader(archive))
@@ -76,7 +76,7 @@ func TestInterruptions(t *testing.T) {
 	seed := uint64(os.Getpid())
 	t.Logf("seed %d", seed)
 	random1 := rand.New(rand.NewPCG(seed, 8))
-	dir := tempDir(t)
+	dir := t.TempDir()
 	versions := map[string]string{}
 	for _, v := range []string{"old", "new"} {
 		tree(t, filepath.Join(dir, v), map[string]string{
@@ -193,7 +193,7 @@ func TestSweepSparesTheLiving(t *testing.T) {
 	before := hasProc
 	defer func() { hasProc = before }()
 	withoutUnnamed()
-	dir := tree(t, tempDir(t), map[string]string{"to/" + tempPrefix + "DEAD": "x", "f": "new", "to/f": "old"})
+	dir := tree(t, t.TempDir(), map[string]string{"to/" + tempPrefix + "DEAD": "x", "f": "new", "to/f": "old"})
 	root, err := os.OpenRoot(filepath.Join(dir, "to"))
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func TestSweepSparesTheLiving(t *testing.T) {
 
 // S0-123, S0-125: holes stay holes and cost nothing on the way.
 func TestHoles(t *testing.T) {
-	dir := tempDir(t)
+	dir := t.TempDir()
 	const size = 1 << 40
 	make := func(name string, parts ...extent) {
 		f, err := os.Create(filepath.Join(tree(t, dir, map[string]string{"from/": ""}), "from", name))
@@ -305,7 +305,7 @@ func sparseDigest(t *testing.T, path string) string {
 
 // S0-135: pipes, sockets and devices are listed.
 func TestSpecialFiles(t *testing.T) {
-	dir := tree(t, tempDir(t), map[string]string{"from/file": "x"})
+	dir := tree(t, t.TempDir(), map[string]string{"from/file": "x"})
 	if err := unix.Mkfifo(filepath.Join(dir, "from/pipe"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestProc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := filepath.Join(tempDir(t), "v")
+	to := filepath.Join(t.TempDir(), "v")
 	send(t, "/proc/version", to, Options{})
 	if got, _ := os.ReadFile(to); !bytes.Equal(got, want) {
 		t.Errorf("%q", got)
@@ -356,7 +356,7 @@ func TestProc(t *testing.T) {
 // Issue 8, Done when 4: a source that changes while it is read.
 func TestChangingSource(t *testing.T) {
 	setUp := func(t *testing.T) (dir, file string) {
-		dir = tree(t, tempDir(t), map[string]string{"from/a": "a", "from/large": random(1, 4*bufferSize), "from/z": "z"})
+		dir = tree(t, t.TempDir(), map[string]string{"from/a": "a", "from/large": random(1, 4*bufferSize), "from/z": "z"})
 		return dir, filepath.Join(dir, "from/large")
 	}
 	// copyWhile copies, and calls change when a part of the large file was packed.
@@ -435,12 +435,12 @@ func TestChangingSource(t *testing.T) {
 // full: nothing half-written stays, and the error says how far it got.
 func TestFullAndReadOnlyDisk(t *testing.T) {
 	xvfbtest.NeedThat(t, os.Getuid() == 0, "root, to mount a small disk")
-	disk := tempDir(t)
+	disk := t.TempDir()
 	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil {
 		xvfbtest.NeedThat(t, false, fmt.Sprintf("the right to mount a tmpfs (%v)", err))
 	}
 	defer unix.Unmount(disk, unix.MNT_DETACH)
-	dir := tree(t, tempDir(t), map[string]string{"from/a": random(1, 300_000), "from/b": random(2, 900_000), "from/c": "c"})
+	dir := tree(t, t.TempDir(), map[string]string{"from/a": random(1, 300_000), "from/b": random(2, 900_000), "from/c": "c"})
 	named(t, func(t *testing.T) {
 		defer os.RemoveAll(filepath.Join(disk, "from"))
 		_, err := unpack(bytes.NewReader(pack(t, filepath.Join(dir, "from"))), disk, Options{})
@@ -468,12 +468,12 @@ func TestNames(t *testing.T) {
 			files["d/link to "+name] = "-> " + name
 		}
 	}
-	dir := tree(t, tempDir(t), files)
+	dir := tree(t, t.TempDir(), files)
 	for _, name := range []string{"bad\xffroot", "new\nline"} {
 		if err := os.Rename(filepath.Join(dir, "d"), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		to := tempDir(t)
+		to := t.TempDir()
 		r := send(t, filepath.Join(dir, name), to, Options{})
 		if r.Path != filepath.Join(to, name) || treetest.List(t, r.Path) != treetest.List(t, filepath.Join(dir, name)) {
 			t.Errorf("%q", r.Path)

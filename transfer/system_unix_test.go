@@ -14,7 +14,7 @@ import (
 
 // A link at the destination is replaced, not followed; nothing is written through one.
 func TestLinksAtTheDestination(t *testing.T) {
-	dir := tempDir(t)
+	dir := t.TempDir()
 	tree(t, dir, map[string]string{
 		"outside/victim": "victim", "outside/sub/": "",
 		"from/a": "new", "from/b": "-> elsewhere", "from/c": "new",

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -17,37 +16,6 @@ import (
 )
 
 func ignore(Progress) {}
-
-// tempDir is t.TempDir, but for Wine, which cannot remove it the way that Go does.
-func tempDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "transfer-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil && removes() {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
-// removes reports whether a file can be removed through its folder's handle. Wine 8
-// cannot do that.
-var removes = sync.OnceValue(func() bool {
-	dir, err := os.MkdirTemp("", "transfer-")
-	if err != nil {
-		return false
-	}
-	defer os.Remove(dir)
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return false
-	}
-	defer root.Close()
-	return root.WriteFile("x", nil, 0o644) == nil && root.Remove("x") == nil
-})
 
 // pack returns the archive of a file or folder.
 func pack(t testing.TB, path string) []byte {
@@ -146,7 +114,7 @@ func random(seed, n int) string {
 // S0-119, S0-123, S0-124, S0-136: folders keep contents, empty folders, executable bits
 // and links, and the result counts them.
 func TestCopyFolder(t *testing.T) {
-	from := tree(t, filepath.Join(tempDir(t), "source"), map[string]string{
+	from := tree(t, filepath.Join(t.TempDir(), "source"), map[string]string{
 		"a.txt": "text", "empty": "", "run.sh": "#!/bin/sh\n", "binary": random(1, 1000),
 		"large": random(2, 3*bufferSize+17), "exact": random(3, bufferSize), "none/": "", "deep/er/est/": "",
 		"deep/er/file": "x", "deep-er": "sorted between deep and deep/", "deep.er": "too",
@@ -159,7 +127,7 @@ func TestCopyFolder(t *testing.T) {
 		})
 		links = 6
 	}
-	to := filepath.Join(tempDir(t), "copy")
+	to := filepath.Join(t.TempDir(), "copy")
 	r := send(t, from, to, Options{})
 	if got, want := treetest.List(t, to), treetest.List(t, from); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -172,7 +140,7 @@ func TestCopyFolder(t *testing.T) {
 
 // S0-125: the size of a file makes no difference to the memory that a copy takes.
 func TestMemory(t *testing.T) {
-	from := filepath.Join(tempDir(t), "file")
+	from := filepath.Join(t.TempDir(), "file")
 	allocated := func(size int) uint64 {
 		if err := os.WriteFile(from, bytes.Repeat([]byte("x"), size), 0o600); err != nil {
 			t.Fatal(err)
@@ -186,7 +154,7 @@ func TestMemory(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		r, w := io.Pipe()
 		go func() { w.CloseWithError(source.Pack(context.Background(), w, ignore)) }()
-		_, err = unpack(r, filepath.Join(tempDir(t), "copy"), Options{})
+		_, err = unpack(r, filepath.Join(t.TempDir(), "copy"), Options{})
 		_, end := io.Copy(io.Discard, r)
 		if err := errors.Join(err, end); err != nil {
 			t.Fatal(err)
