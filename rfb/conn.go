@@ -66,8 +66,8 @@ type Config struct {
 
 	// Role is the first one; see [Conn.SetRole].
 	Role Role
-	// OnInput is asked when a Viewer presses a key or a button: true makes it a
-	// Controller, and the press counts. Nil means no.
+	// OnInput is asked when a Viewer presses a button or a key, other than a lock:
+	// true makes it a Controller, and the press counts. Nil means no.
 	OnInput func(*Conn) bool
 	// Input takes a Controller's input; nil drops it. It belongs to this Conn,
 	// which releases it at its end.

@@ -91,13 +91,13 @@ func (u *updater) layout(reason int, status uint16) {
 func (u *updater) tellState() {
 	w := &u.w
 	caps := &u.want.caps
-	name, leds := u.cfg.Screen.state()
+	name, leds, known := u.cfg.Screen.state()
 	if caps.desktopName && name != w.name {
 		w.name = name
 		u.pseudo(pseudoDesktopName)
 		w.out = appendString(w.out, name)
 	}
-	if (caps.qemuLEDs || caps.vmwareLEDs) && (!w.ledsTold || leds != w.leds) {
+	if known && (caps.qemuLEDs || caps.vmwareLEDs) && (!w.ledsTold || leds != w.leds) {
 		w.leds, w.ledsTold = leds, true
 		if caps.qemuLEDs {
 			u.pseudo(pseudoQEMULEDs)

@@ -181,9 +181,14 @@ func TestChecklist41To43State(t *testing.T) {
 	for _, leds := range []int32{rfbtest.QEMULEDs, rfbtest.VMwareLEDs} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCanvas(20, 20)
-			c.screen.SetLEDs(rfb.NumLock)
 			client := connect(t, rfb.Config{Screen: c.screen}, leds, rfbtest.DesktopName, rfbtest.Raw)
 			pixels(t, client, false)
+			if client.LEDs != -1 {
+				t.Errorf("lights %d before anybody knows", client.LEDs)
+			}
+			c.screen.SetLEDs(rfb.NumLock)
+			must(t, client.RequestAll(true))
+			next[*rfbtest.Update](t, client)
 			if client.LEDs != int(rfb.NumLock) {
 				t.Errorf("lights %d", client.LEDs)
 			}

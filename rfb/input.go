@@ -61,7 +61,7 @@ func (c *Conn) mayInput(press bool) bool {
 
 // key acts on a key event. The caller holds inputMu.
 func (c *Conn) key(m keyEvent) {
-	if !c.mayInput(m.down) {
+	if !c.mayInput(m.down && !locks(m.keysym)) {
 		return
 	}
 	id := keyID{code: m.code}
@@ -103,6 +103,14 @@ func (c *Conn) press(k key, down bool) {
 		err = c.cfg.Input.Key(k.keysym, down)
 	}
 	c.logInput(err)
+}
+
+// locks reports whether a keysym is that of a lock key. Viewers press these by themselves
+// when they get the focus, to make the screen's locks like their own: nobody means to
+// take control by that.
+func locks(keysym uint32) bool {
+	const scrollLock, numLock, capsLock, shiftLock = 0xff14, 0xff7f, 0xffe5, 0xffe6
+	return keysym == scrollLock || keysym == numLock || keysym == capsLock || keysym == shiftLock
 }
 
 // validKeysym tells X keysyms from numbers that are none.

@@ -20,6 +20,7 @@ type Screen struct {
 	conns     map[*Conn]struct{} // guarded by mu
 	name      string             // guarded by mu
 	leds      LEDs               // guarded by mu
+	ledsKnown bool               // guarded by mu
 	clipboard string             // guarded by mu
 }
 
@@ -52,9 +53,10 @@ func (s *Screen) SetName(name string) {
 	s.change(func() { s.name = name })
 }
 
-// SetLEDs tells viewers the state of the keyboard's lights.
+// SetLEDs tells viewers the state of the keyboard's lights. Before the first call they
+// are told nothing: viewers press the lock keys until the lights are like theirs.
 func (s *Screen) SetLEDs(leds LEDs) {
-	s.change(func() { s.leds = leds })
+	s.change(func() { s.leds, s.ledsKnown = leds, true })
 }
 
 // SetClipboard offers text (UTF-8, lines ending in LF) to all controllers, as if a
@@ -137,8 +139,8 @@ func (s *Screen) bounds() image.Rectangle {
 }
 
 // state returns what writers compare with what they told last.
-func (s *Screen) state() (name string, leds LEDs) {
+func (s *Screen) state() (name string, leds LEDs, ledsKnown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.name, s.leds
+	return s.name, s.leds, s.ledsKnown
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // extensionNames are the extensions that a Conn uses; every X server of ours has them.
-var extensionNames = [...]string{"XFIXES", "XTEST", "RANDR"}
+var extensionNames = [...]string{"XFIXES", "XTEST", "RANDR", xkbName}
 
 // An X server gives each extension a major opcode and the numbers of its first
 // event and error. xgb keeps the opcode per connection, but how to read events

@@ -6,12 +6,11 @@ import (
 	"slices"
 
 	"github.com/jezek/xgb"
-	"github.com/jezek/xgb/xproto"
 )
 
 // The core protocol knows two groups and guesses what the levels of a key are; XKB
-// says it. The library has no XKB, so the five requests that are needed
-// are made by hand here (X Keyboard Extension, protocol specification, appendix D).
+// says it. The library has no XKB, so the few requests that are needed
+// are made by hand here and in lights.go (X Keyboard Extension, protocol specification, appendix D).
 const (
 	xkbUseExtension   = 0
 	xkbGetState       = 4
@@ -45,17 +44,11 @@ type Keyboard struct {
 	opcode byte
 }
 
-// Keyboard asks the X server for XKB.
+// Keyboard returns the X server's keyboard.
 func (c *Conn) Keyboard() (*Keyboard, error) {
-	const name = "XKEYBOARD"
-	ext, err := xproto.QueryExtension(c.x, uint16(len(name)), name).Reply()
-	if err != nil {
-		return nil, failed("ask for the extension "+name, err)
-	}
-	if !ext.Present {
-		return nil, fmt.Errorf("the X server has no extension %s", name)
-	}
-	k := &Keyboard{c, ext.MajorOpcode}
+	c.x.ExtLock.RLock()
+	k := &Keyboard{c, c.x.Extensions[xkbName]}
+	c.x.ExtLock.RUnlock()
 	b := k.request(xkbUseExtension, 8)
 	xgb.Put16(b[4:], 1) // version 1.0
 	if _, err := k.reply(b, 32); err != nil {

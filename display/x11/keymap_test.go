@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/jezek/xgb/xproto"
+
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
@@ -121,4 +123,30 @@ func FuzzParseKeymap(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Checklist 42 and 43: a light that changes and a bell that rings are told of.
+func TestLightsAndBell(t *testing.T) {
+	k := openKeyboard(t)
+	changed, rung := make(chan struct{}, 10), make(chan struct{}, 10)
+	stop := k.Notify(func() { changed <- struct{}{} }, func() { rung <- struct{}{} })
+	defer stop()
+	wantLights := func(caps, num, scroll bool) {
+		t.Helper()
+		if c, n, s, err := k.Lights(); err != nil || c != caps || n != num || s != scroll {
+			t.Errorf("lights %v %v %v, %v; want %v %v %v", c, n, s, err, caps, num, scroll)
+		}
+	}
+	wantLights(false, false, false)
+	k.SetLocks(Lock, Lock)
+	<-changed
+	wantLights(true, false, false)
+	k.SetLocks(Lock|Mod2, Mod2)
+	<-changed
+	wantLights(false, true, false)
+	xproto.Bell(k.c.x, 50)
+	<-rung
+	if len(changed)+len(rung) > 0 {
+		t.Errorf("%d more changes and %d more bells", len(changed), len(rung))
+	}
 }

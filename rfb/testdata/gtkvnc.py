@@ -5,6 +5,7 @@ import sys
 
 import gi
 
+gi.require_version("Gdk", "3.0")
 gi.require_version("Gtk", "3.0")
 gi.require_version("GtkVnc", "2.0")
 from gi.repository import Gdk, Gtk, GtkVnc

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/rfb"
 	"github.com/falleng0d/computer-use-mcp/rfb/rfbtest"
 	"github.com/falleng0d/computer-use-mcp/session/control"
@@ -119,6 +120,51 @@ func TestAVNCProgramAndAPageCompete(t *testing.T) {
 	p.leave()
 	for w.desktop.Watchers() > 0 {
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// Checklist 42 and 43: the keyboard's lights are told and the bell rings. A lock key, which
+// programs press when they get the focus, takes control from nobody.
+func TestAVNCProgramHasLightsAndABell(t *testing.T) {
+	w := watch(t)
+	c, err := w.program(w.vnc(NativeControl), me.ViewerKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(10*time.Second, func() { c.Close() }).Stop()
+	c.SetEncodings(rfbtest.QEMULEDs, rfbtest.Raw)
+	wantLights := func(want rfb.LEDs) {
+		t.Helper()
+		for c.LEDs != int(want) {
+			c.RequestAll(true)
+			if _, err := c.Next(); err != nil {
+				t.Fatalf("lights %d, want %d: %v", c.LEDs, want, err)
+			}
+		}
+	}
+	const capsLock, numLock = 0xffe5, 0xff7f
+	wantLights(0)
+	c.Key(numLock, true)
+	c.Key(numLock, false)
+	c.RequestAll(false)
+	if _, err := c.Next(); err != nil {
+		t.Fatal(err)
+	}
+	w.wantHolder(control.Nobody, "")
+	c.Pointer(5, 5, 1)
+	c.Pointer(5, 5, 0)
+	c.Key(capsLock, true)
+	c.Key(capsLock, false)
+	wantLights(rfb.CapsLock)
+	w.wantHolder(control.Human, "VNC viewer")
+
+	if out, err := w.session.Shell(t.Context(), api.ShellRequest{Command: `xterm -e sh -c 'printf "\a"; sleep 0.2'`}); err != nil {
+		t.Fatal(out, err)
+	}
+	for c.Bells == 0 {
+		if _, err := c.Next(); err != nil {
+			t.Fatal("no bell: ", err)
+		}
 	}
 }
 

@@ -178,6 +178,7 @@ func (v *viewers) join(d *session.Desktop) (*board, error) {
 		b = &board{screen: rfb.NewScreen(d.Screen.Frame(), d.Title), stop: stop}
 		b.ended.Go(func() { b.announce(ctx, v.table, d) })
 		b.ended.Go(func() { b.shareClipboard(ctx, d) })
+		b.ended.Go(func() { b.showKeyboard(ctx, d) })
 		v.boards[d] = b
 	}
 	// Who has not logged in takes no place, or it would be easy to keep others out.
@@ -227,11 +228,38 @@ func (b *board) shareClipboard(ctx context.Context, d *session.Desktop) {
 		if clip, err := d.Screen.Clipboard(); err == nil {
 			b.follow(ctx, clip)
 		}
-		// The X server went away; there will be another one.
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
+		pause(ctx)
+	}
+}
+
+// pause is taken when an X server went away: there will be another one.
+func pause(ctx context.Context) {
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+	}
+}
+
+// showKeyboard tells the viewers of the keyboard's lights and of the bell.
+func (b *board) showKeyboard(ctx context.Context, d *session.Desktop) {
+	screen, ok := d.Screen.(withInput)
+	if !ok {
+		return
+	}
+	lights := func(caps, num, scroll bool) {
+		var on rfb.LEDs
+		for led, lit := range map[rfb.LEDs]bool{rfb.CapsLock: caps, rfb.NumLock: num, rfb.ScrollLock: scroll} {
+			if lit {
+				on |= led
+			}
 		}
+		b.screen.SetLEDs(on)
+	}
+	for ctx.Err() == nil {
+		if keyboard, err := screen.Input(); err == nil {
+			_ = keyboard.Notice(ctx, lights, b.screen.Bell) // it ends with ctx or with the X server
+		}
+		pause(ctx)
 	}
 }
 
