@@ -2,17 +2,16 @@ package hostmcp
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/falleng0d/computer-use-mcp/api"
 )
 
 // HTTPPath is where RunHTTP serves the protocol.
@@ -138,12 +137,11 @@ func (s *Server) idleTimeout() time.Duration {
 // guard lets those requests pass that carry the token and come from no web page: a page
 // would have an Origin, or a name for this machine that was made to point here.
 func guard(token string, next http.Handler) http.Handler {
-	own := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
-		if !isLoopback(r.Host) {
+		if _, ok := api.LoopbackHost(r.Host); !ok {
 			http.Error(w, fmt.Sprintf("Requests for the host %.100q are refused: use 127.0.0.1.", r.Host), http.StatusForbidden)
 			return
 		}
@@ -152,23 +150,11 @@ func guard(token string, next http.Handler) http.Handler {
 			return
 		}
 		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		sum := sha256.Sum256([]byte(given)) // so that the comparison takes no longer for a longer prefix
-		if !ok || subtle.ConstantTimeCompare(sum[:], own[:]) != 1 {
+		if !ok || !api.SameSecret(given, token) {
 			h.Set("WWW-Authenticate", `Bearer realm="computer-use-mcp"`)
 			http.Error(w, "The bearer token is missing or wrong. The server's log names the file that holds it.", http.StatusUnauthorized)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// isLoopback reports whether a Host header names this machine by an address that no
-// other name service can give out.
-func isLoopback(host string) bool {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = strings.Trim(host, "[]")
-	}
-	ip, err := netip.ParseAddr(name)
-	return name == "localhost" || err == nil && ip.IsLoopback()
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/falleng0d/computer-use-mcp/api"
 )
 
 const (
@@ -70,7 +72,7 @@ func (s *Server) hello(ctx context.Context, conn *websocket.Conn, peer string) e
 	if err := readCommand(conn, &c); err != nil {
 		return err
 	}
-	if c.Type == cmdHello && s.rightKey(c.Key) {
+	if c.Type == cmdHello && api.SameSecret(c.Key, s.cfg.Key) {
 		s.cfg.Guard.Right(peer)
 		return nil
 	}

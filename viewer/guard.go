@@ -1,14 +1,12 @@
 package viewer
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
-	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/falleng0d/computer-use-mcp/api"
 )
 
 // protect sets the headers of every answer. They keep what we serve out of other pages,
@@ -41,8 +39,7 @@ func (s *Server) protect(h http.Header, r *http.Request) {
 // whose name was pointed here, and for another port, which was meant for another server.
 // It returns a sentence for whoever sent it, empty when all is well.
 func (s *Server) checkHost(r *http.Request) (refusal string) {
-	host, port, err := net.SplitHostPort(r.Host)
-	if err == nil && port == strconv.Itoa(s.cfg.Port) && slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, host) {
+	if port, ok := api.LoopbackHost(r.Host); ok && port == strconv.Itoa(s.cfg.Port) {
 		return ""
 	}
 	return fmt.Sprintf("Requests for the host %.100q are refused. Open http://127.0.0.1:%d/ instead.", r.Host, s.cfg.Port)
@@ -65,10 +62,4 @@ func (s *Server) checkOrigin(r *http.Request, a access) (refusal string) {
 		return "" // a link on another page
 	}
 	return foreign
-}
-
-// rightKey compares in a time that depends on neither key.
-func (s *Server) rightKey(key string) bool {
-	given, own := sha256.Sum256([]byte(key)), sha256.Sum256([]byte(s.cfg.Key))
-	return s.cfg.Key != "" && subtle.ConstantTimeCompare(given[:], own[:]) == 1
 }

@@ -203,13 +203,6 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestWithoutAKeyNobodyGetsIn(t *testing.T) {
-	s := New(Config{})
-	if s.rightKey("") {
-		t.Error("an empty key opens a computer without one")
-	}
-}
-
 func TestWrongKeysAreDelayedAndNobodyIsLockedOut(t *testing.T) {
 	// While wrong keys of the same peer wait, a right one gets in at once, however
 	// many of them there are.

@@ -46,7 +46,7 @@ var rules = []rule{
 	{"rfb", "capture/frame internal/quickio rfb/encode rfb/vncauth", "serves a framebuffer, whoever fills it"},
 	{"rfb/rfbtest", "rfb/encode rfb/vncauth", "a strict client; shares pixel formats and the cipher only"},
 	{"rfb/example", "capture/frame rfb", "shows how to serve another framebuffer"},
-	{"viewer", "capture/frame capture/jpeg", "the page and its bridges; what they lead to is the daemon's business"},
+	{"viewer", "api capture/frame capture/jpeg", "the page and its bridges; what they lead to is the daemon's business"},
 	{"session/control", "", "a lease between an agent and people; no input device, no connection"},
 	{"session/clip", "", "a leaf: long text cut for an answer"},
 	{"session/shell", "api display/supervise session/clip", "commands and what they start; no screen, no HTTP"},

@@ -7,13 +7,10 @@ package daemon
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -54,14 +51,13 @@ type config struct {
 // daemon is the HTTP handler of the API.
 type daemon struct {
 	cfg     config
-	token   [sha256.Size]byte
 	mux     http.ServeMux
 	started time.Time
 }
 
 // newDaemon returns a daemon.
 func newDaemon(cfg config) *daemon {
-	d := &daemon{cfg: cfg, token: sha256.Sum256([]byte(cfg.Token)), started: time.Now()}
+	d := &daemon{cfg: cfg, started: time.Now()}
 	for _, r := range routes {
 		d.mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) { d.serve(r, w, req) })
 	}
@@ -158,11 +154,8 @@ func checkOrigin(r *http.Request) *api.Error {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		return refuse("Requests from web pages (Origin %.100q) are refused.", origin)
 	}
-	host, port, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host, port = strings.Trim(r.Host, "[]"), "80"
-	}
-	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+	port, ok := api.LoopbackHost(r.Host)
+	if !ok {
 		return refuse("Requests for the host %.100q are refused.", r.Host)
 	}
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -181,8 +174,7 @@ func portOf(a *net.TCPAddr) string {
 // expects, in this order, and returns the status of a refusal.
 func (d *daemon) checkCaller(r *http.Request) (status int, err *api.Error) {
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	sum := sha256.Sum256([]byte(given)) // so that the comparison takes no longer for a longer prefix
-	if !ok || subtle.ConstantTimeCompare(sum[:], d.token[:]) != 1 {
+	if !ok || !api.SameSecret(given, d.cfg.Token) {
 		return http.StatusUnauthorized, api.Errorf(api.CodePermissionDenied, "The bearer token is missing or wrong.").
 			WithFix("Use the token of this computer.")
 	}
