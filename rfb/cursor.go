@@ -76,24 +76,24 @@ type paintedCursor struct {
 func (u *updater) tellCursor() time.Time {
 	shown := &u.w.cursor
 	kind := u.want.caps.cursor
-	if u.now.Cursor == 0 {
+	if u.look.now.Cursor == 0 {
 		return time.Time{} // there never was one
 	}
-	foreign, due := u.want.pointer.foreign(u.cursor)
-	hidden := u.cursor.Width == 0 || foreign
+	foreign, due := u.want.pointer.foreign(u.look.cursor)
+	hidden := u.look.cursor.Width == 0 || foreign
 	if kind == 0 || foreign {
-		u.painted = u.cursor.Bounds().Intersect(u.w.bounds())
+		u.painted = u.look.cursor.Bounds().Intersect(u.w.bounds())
 	}
 	if kind == 0 {
 		return time.Time{}
 	}
-	same := shown.kind == kind && shown.hidden == hidden && shown.epoch == u.now.Epoch &&
-		(hidden || shown.serial == u.cursor.Serial)
+	same := shown.kind == kind && shown.hidden == hidden && shown.epoch == u.look.now.Epoch &&
+		(hidden || shown.serial == u.look.cursor.Serial)
 	if same {
 		return due
 	}
-	shown.kind, shown.hidden, shown.epoch, shown.serial = kind, hidden, u.now.Epoch, u.cursor.Serial
-	c := u.cursor
+	shown.kind, shown.hidden, shown.epoch, shown.serial = kind, hidden, u.look.now.Epoch, u.look.cursor.Serial
+	c := u.look.cursor
 	if hidden {
 		c = frame.Cursor{}
 	}
@@ -102,7 +102,7 @@ func (u *updater) tellCursor() time.Time {
 }
 
 func (u *updater) appendCursor(kind encode.Encoding, c frame.Cursor) {
-	w := &u.w
+	w := u.w
 	switch kind {
 	case encode.VMwareCursor:
 		w.out = encode.AppendVMwareCursor(w.out, c)
@@ -119,7 +119,7 @@ func (u *updater) appendCursor(kind encode.Encoding, c frame.Cursor) {
 // repaintCursor adds the cells where the painted cursor was and will be, when they
 // are not the same. From now on the viewer counts as having the new one.
 func (u *updater) repaintCursor(dirty *frame.CellSet) {
-	paint := paintedCursor{box: u.painted, epoch: u.now.Epoch, serial: u.cursor.Serial}
+	paint := paintedCursor{box: u.painted, epoch: u.look.now.Epoch, serial: u.look.cursor.Serial}
 	if paint.box.Empty() {
 		paint = paintedCursor{}
 	}
@@ -158,15 +158,15 @@ func (u *updater) copyGhosts(copies []encode.Copy) []image.Rectangle {
 
 // paintCursor returns the pixels of r with the cursor on top.
 func (u *updater) paintCursor(r image.Rectangle) encode.Block {
-	w := &u.w
+	w := u.w
 	n := r.Dx() * r.Dy()
 	if cap(w.overlay) < n {
 		w.overlay = make([]uint32, n)
 	}
 	b := encode.Block{Rectangle: r, Pix: w.overlay[:n], Stride: r.Dx()}
 	for y := r.Min.Y; y < r.Max.Y; y++ {
-		copy(b.Pix[(y-r.Min.Y)*b.Stride:][:b.Stride], u.pic.pix[y*u.pic.width+r.Min.X:])
+		copy(b.Pix[(y-r.Min.Y)*b.Stride:][:b.Stride], u.look.pic.pix[y*u.look.pic.width+r.Min.X:])
 	}
-	u.cursor.Draw(b.Pix, b.Stride, r)
+	u.look.cursor.Draw(b.Pix, b.Stride, r)
 	return b
 }

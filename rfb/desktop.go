@@ -35,12 +35,12 @@ func (c *Conn) setDesktopSize(m setDesktopSize) {
 // tellNewSize sends the size that the screen has now, of which the viewer then has
 // no pixel.
 func (u *updater) tellNewSize() error {
-	w := &u.w
+	w := u.w
 	caps := &u.want.caps
 	if !caps.extendedDesktopSize && !caps.desktopSize {
 		return errCannotResize
 	}
-	w.resize(u.pic.width, u.pic.height)
+	w.resize(u.look.pic.width, u.look.pic.height)
 	w.cursor.painted = paintedCursor{}
 	w.seen = frame.Stamp{}
 	if caps.extendedDesktopSize {
@@ -55,7 +55,7 @@ func (u *updater) tellNewSize() error {
 // tellLayout sends the present size if the viewer is to be told it anyway, and
 // reports whether it did.
 func (u *updater) tellLayout() bool {
-	w := &u.w
+	w := u.w
 	layout, answers := w.layout, w.answers
 	w.layout, w.answers = false, nil
 	if !u.want.caps.extendedDesktopSize {
@@ -75,7 +75,7 @@ func (u *updater) tellLayout() bool {
 
 // layout appends an ExtendedDesktopSize rectangle: one screen that is the desktop.
 func (u *updater) layout(reason int, status uint16) {
-	w := &u.w
+	w := u.w
 	at := image.Pt(reason, int(status))
 	w.out = encode.AppendRectHeader(w.out, w.bounds().Add(at), pseudoExtendedDesktopSize)
 	w.out = append(w.out, 1, 0, 0, 0)             // one screen
@@ -89,9 +89,9 @@ func (u *updater) layout(reason int, status uint16) {
 // tellState sends the name and the keyboard's lights when they changed, and tells
 // once that the extended keys and buttons are understood.
 func (u *updater) tellState() {
-	w := &u.w
+	w := u.w
 	caps := &u.want.caps
-	name, leds, known := u.cfg.Screen.state()
+	name, leds, known := u.conn.cfg.Screen.state()
 	if caps.desktopName && name != w.name {
 		w.name = name
 		u.pseudo(pseudoDesktopName)
@@ -113,7 +113,7 @@ func (u *updater) tellState() {
 	}
 	if caps.extendedButtons && !w.buttonsTold {
 		w.buttonsTold = true
-		u.Conn.buttonsTold.Store(true)
+		u.conn.buttonsTold.Store(true)
 		u.pseudo(pseudoExtendedButtons)
 	}
 }

@@ -166,8 +166,8 @@ func TestOnInput(t *testing.T) {
 			asked++
 			return conn.Info().Role == rfb.Viewer
 		}})
-		must(t, client.Pointer(9, 9, 0)) // moving is no claim
-		must(t, client.Key('x', false))  // nor is a release
+		must(t, client.Pointer(9, 9, 0))                                // moving is no claim
+		must(t, client.Key('x', false))                                 // nor is a release
 		for _, lock := range []uint32{0xff14, 0xff7f, 0xffe5, 0xffe6} { // nor a lock, which programs press by themselves
 			must(t, client.Key(lock, true))
 			must(t, client.Key(lock, false))

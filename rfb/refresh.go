@@ -86,7 +86,7 @@ func (r rests) next(now time.Time, present frame.Stamp) time.Time {
 // are at rest. It returns when there may be more of them; zero means when the
 // picture changes.
 func (u *updater) refresh() (time.Time, error) {
-	w := &u.w
+	w := u.w
 	if w.lossy.Empty() {
 		w.rests = w.rests[:0]
 		return time.Time{}, nil
@@ -108,10 +108,10 @@ func (u *updater) refresh() (time.Time, error) {
 // takeRested moves lossy cells that did not change since rested to dirty, as many
 // as a refresh may have.
 func (u *updater) takeRested(rested frame.Stamp) {
-	w := &u.w
+	w := u.w
 	w.dirty.Resize(w.width, w.height)
 	fits := false
-	u.cfg.Screen.frame.Read(func(v frame.View) {
+	u.conn.cfg.Screen.frame.Read(func(v frame.View) {
 		v.Changed(rested, &w.changed)
 		fits = v.Width == w.width && v.Height == w.height
 	})

@@ -53,10 +53,10 @@ func (c *Conn) update(want *wants) (pause, error) {
 
 	c.useSettings(want)
 	pictures := &c.cfg.Screen.pictures
-	seen := pictures.acquire(w.seen, &w.changed)
-	defer pictures.release(seen.pic)
+	present := pictures.acquire(w.seen, &w.changed)
+	defer pictures.release(present.pic)
 
-	u := updater{Conn: c, look: seen, want: want, area: area, ghost: w.cursor.painted.box}
+	u := updater{conn: c, w: w, look: present, want: want, area: area, ghost: w.cursor.painted.box}
 	if err := u.compose(&next); err != nil {
 		return next, err
 	}
@@ -96,10 +96,11 @@ func (w *writerState) encoderFor(s encode.Settings) *encode.Encoder {
 
 // updater makes one update.
 type updater struct {
-	*Conn
-	look
-	want *wants
-	area image.Rectangle // what the viewer wants to know about
+	conn *Conn
+	w    *writerState    // conn's: what the viewer has
+	look look            // at the screen: what it is to have
+	want *wants          // what it asked for
+	area image.Rectangle // ... and where
 
 	count     int // of rectangles
 	size      int // bytes sent so far
@@ -111,9 +112,9 @@ type updater struct {
 // compose appends the update's rectangles. An update that tells a size has nothing
 // else in it: what viewers do with pixels that follow differs.
 func (u *updater) compose(next *pause) error {
-	w := &u.w
+	w := u.w
 	w.out = append(w.out[:0], msgUpdate, 0, 0, 0)
-	if u.pic.width != w.width || u.pic.height != w.height {
+	if u.look.pic.width != w.width || u.look.pic.height != w.height {
 		return u.tellNewSize()
 	}
 	if u.tellLayout() {
@@ -124,7 +125,7 @@ func (u *updater) compose(next *pause) error {
 	if err := u.pixels(); err != nil {
 		return err
 	}
-	w.seen = u.now
+	w.seen = u.look.now
 	if u.count == 0 {
 		due, err := u.refresh()
 		next.sooner(due)
@@ -135,13 +136,13 @@ func (u *updater) compose(next *pause) error {
 
 // pixels sends what changed, as far as the viewer wants to know it.
 func (u *updater) pixels() error {
-	w := &u.w
-	follows := u.follows && (u.want.caps.copyRect || len(u.pic.plan.Copies) == 0)
+	w := u.w
+	follows := u.look.follows && (u.want.caps.copyRect || len(u.look.pic.plan.Copies) == 0)
 	whole := w.bounds().In(u.area) && w.width*w.height <= maxUpdatePixels
 	if follows && whole && w.owed.Empty() {
 		return u.followPlan()
 	}
-	w.owed.Union(u.changed)
+	w.owed.Union(u.look.changed)
 	u.repaintCursor(&w.owed)
 	if w.owed.Empty() {
 		return nil
@@ -153,8 +154,8 @@ func (u *updater) pixels() error {
 // followPlan takes the viewer from the picture that it has to the next in the way
 // that was planned for all.
 func (u *updater) followPlan() error {
-	w := &u.w
-	plan := &u.pic.plan
+	w := u.w
+	plan := &u.look.pic.plan
 	w.dirty.Resize(w.width, w.height)
 	u.repaintCursor(&w.dirty)
 	for _, ghost := range u.copyGhosts(plan.Copies) {
@@ -177,7 +178,7 @@ func (u *updater) followPlan() error {
 // take moves cells that the viewer wants to know about from one set to another,
 // as many as fit into an update.
 func (u *updater) take(to, from *frame.CellSet) {
-	w := &u.w
+	w := u.w
 	to.Resize(w.width, w.height)
 	area := from.Bounds().Intersect(u.area)
 	if area.Empty() {
@@ -204,7 +205,7 @@ func moveCells(to, from *frame.CellSet, area image.Rectangle) {
 
 // rectangles encodes and, bit by bit, sends rectangles of pixels.
 func (u *updater) rectangles(rects []image.Rectangle, s encode.Settings) error {
-	shared := len(rects) > 0 && u.cfg.Screen.pictures.shared(u.w.settings.settings)
+	shared := len(rects) > 0 && u.conn.cfg.Screen.pictures.shared(u.w.settings.settings)
 	for _, r := range rects {
 		for band := r; !band.Empty(); band.Min.Y, band.Max.Y = band.Max.Y, r.Max.Y {
 			// ZRLE's tiles are 64 pixels high.
@@ -212,7 +213,7 @@ func (u *updater) rectangles(rects []image.Rectangle, s encode.Settings) error {
 			band.Max.Y = min(band.Min.Y+rows, r.Max.Y)
 			began := time.Now()
 			u.encode(band, s, shared)
-			u.encoding.Add(int64(time.Since(began)))
+			u.conn.encoding.Add(int64(time.Since(began)))
 			if err := u.flush(); err != nil {
 				return err
 			}
@@ -223,15 +224,15 @@ func (u *updater) rectangles(rects []image.Rectangle, s encode.Settings) error {
 
 // encode appends one rectangle of pixels.
 func (u *updater) encode(r image.Rectangle, s encode.Settings, shared bool) {
-	w := &u.w
+	w := u.w
 	s.Shared = shared
 	batch := &w.batch
 	if shared {
 		key := batchKey{settings: s, rect: r}
 		if r.Overlaps(u.painted) {
-			key.cursor = u.now.Cursor
+			key.cursor = u.look.now.Cursor
 		}
-		made := u.cfg.Screen.pictures.batch(u.pic, key, func(b *encode.Batch) {
+		made := u.conn.cfg.Screen.pictures.batch(u.look.pic, key, func(b *encode.Batch) {
 			w.encoderFor(s).Encode(b, u.block(r), r)
 		})
 		if made != nil {
@@ -254,7 +255,7 @@ func (u *updater) encode(r image.Rectangle, s encode.Settings, shared bool) {
 // block returns the pixels of r as the viewer is to see them.
 func (u *updater) block(r image.Rectangle) encode.Block {
 	if !r.Overlaps(u.painted) {
-		return u.pic.block()
+		return u.look.pic.block()
 	}
 	return u.paintCursor(r)
 }
@@ -262,7 +263,7 @@ func (u *updater) block(r image.Rectangle) encode.Block {
 // flush sends the update's beginning while the rest is being encoded. It can only
 // do so for a viewer that need not know the number of rectangles in advance.
 func (u *updater) flush() error {
-	w := &u.w
+	w := u.w
 	if len(w.out) < flushSize || !u.want.caps.lastRect {
 		return nil
 	}
@@ -274,27 +275,27 @@ func (u *updater) flush() error {
 }
 
 func (u *updater) sendOut() error {
-	w := &u.w
+	w := u.w
 	u.size += len(w.out)
-	err := u.send(w.out)
+	err := u.conn.send(w.out)
 	w.out = w.out[:0]
 	return err
 }
 
 // finish ends the update and sends what is left of it.
 func (u *updater) finish() error {
-	w := &u.w
+	w := u.w
 	if u.streaming {
 		w.out = encode.AppendRectHeader(w.out, image.Rectangle{}, pseudoLastRect)
 	} else {
 		binary.BigEndian.PutUint16(w.out[2:], uint16(u.count))
 	}
 	if u.want.caps.fence {
-		u.mu.Lock()
-		if u.want.continuous || len(u.flow.marks) == 0 {
-			w.out = u.flow.appendFence(w.out, int64(u.size+len(w.out)))
+		u.conn.mu.Lock()
+		if u.want.continuous || len(u.conn.flow.marks) == 0 {
+			w.out = u.conn.flow.appendFence(w.out, int64(u.size+len(w.out)))
 		}
-		u.mu.Unlock()
+		u.conn.mu.Unlock()
 	}
 	err := u.sendOut()
 	if cap(w.out) > maxKeptOut {
