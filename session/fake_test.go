@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"log/slog"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -16,9 +17,22 @@ import (
 	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/input"
 	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
+	"github.com/falleng0d/computer-use-mcp/session/files"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+// The test binary is its own child for questions about files.
+const filesArgument = "serve-files"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == filesArgument {
+		if err := files.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	leaktest.Main(m)
+}
 
 // fakeScreens opens screens that exist in memory only.
 type fakeScreens struct {

@@ -2,9 +2,6 @@ package session
 
 import (
 	"context"
-	"crypto/subtle"
-	"path/filepath"
-	"strings"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/capture/settle"
@@ -126,15 +123,7 @@ func (s *Session) target(text string) (address, path string, err error) {
 		path, _ = api.FileOf(address)
 		return address, path, err
 	}
-	rest, home := strings.CutPrefix(text, "~")
-	switch {
-	case home && (rest == "" || rest[0] == '/'):
-		path = filepath.Join(s.table.cfg.Programs.Home, rest)
-	case filepath.IsAbs(text):
-		path = filepath.Clean(text)
-	default:
-		path = filepath.Join(s.work.folder(), text)
-	}
+	path = files.Resolve(s.table.cfg.Programs.Home, s.work.folder(), text)
 	return api.FileAddress(path), path, nil
 }
 
@@ -202,7 +191,7 @@ func (t *Table) Browse(ctx context.Context, xauthority, address string) error {
 		address = checked
 	}
 	for _, d := range t.Desktops() {
-		if subtle.ConstantTimeCompare([]byte(d.Screen.Xauthority()), []byte(xauthority)) == 1 {
+		if api.SameSecret(xauthority, d.Screen.Xauthority()) {
 			return d.browse(ctx, address)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"image"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +18,10 @@ const (
 	// waitQuiet is how long a screen must rest for a wait: longer than after an action,
 	// because what a wait is called for comes in steps.
 	waitQuiet = 500 * time.Millisecond
-	// poll is how often conditions are looked at that nothing announces.
-	poll = 100 * time.Millisecond
+	// poll is how often conditions are looked at that nothing announces, filePoll that of
+	// a file, for which each look is a process.
+	poll     = 100 * time.Millisecond
+	filePoll = 5 * poll
 )
 
 // Wait waits for a condition and answers with the screen. It takes its turn like an
@@ -67,34 +68,35 @@ func (s *Session) await(ctx, limited context.Context, d *Desktop, r api.WaitRequ
 	case api.WaitWindow:
 		return where, awaitWindow(ctx, limited, d.Screen, r.Title)
 	case api.WaitFile:
-		path := files.Resolve(s.table.cfg.Programs.Home, s.work.folder(), r.Path)
-		return where, every(limited, poll, func() bool {
-			_, err := os.Lstat(path)
-			return err == nil
+		folder := s.work.folder()
+		return where, every(limited, filePoll, func() (there bool, err error) {
+			_, err = s.table.cfg.Files.Call(ctx, files.Exists, folder, r, &there)
+			return there, err
 		})
 	case api.WaitPort:
 		address := net.JoinHostPort("localhost", strconv.Itoa(r.Port))
 		dialer := net.Dialer{Timeout: time.Second} // a full backlog does not answer
-		return where, every(limited, poll, func() bool {
+		return where, every(limited, poll, func() (bool, error) {
 			conn, err := dialer.DialContext(ctx, "tcp", address)
 			if err != nil {
-				return false
+				return false, nil
 			}
-			conn.Close()
-			return true
+			return true, conn.Close()
 		})
 	}
 	return s.awaitStill(limited, d.Screen.Frame(), r.Region)
 }
 
-// every asks met now and after each interval until it is true.
-func every(ctx context.Context, interval time.Duration, met func() bool) error {
-	for !met() {
+// every asks met now and after each interval until it is true or fails.
+func every(ctx context.Context, interval time.Duration, met func() (bool, error)) error {
+	for {
+		if ok, err := met(); ok || err != nil {
+			return err
+		}
 		if err := sleep(ctx, interval); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // awaitChange returns when a pixel inside the region changes, with the part that did.

@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/display/x11"
+	"github.com/falleng0d/computer-use-mcp/session/files"
 )
 
 func wait(t *testing.T, s *Session, request string) api.WaitResult {
@@ -116,6 +118,7 @@ func TestWaitWindow(t *testing.T) {
 func TestWaitFileAndPort(t *testing.T) {
 	table, _ := newTable(t)
 	table.cfg.Programs.Home = t.TempDir()
+	table.cfg.Files = files.Runner{Command: []string{"/proc/self/exe", filesArgument}, Home: table.cfg.Programs.Home}
 	s := start(t, table, nil)
 	defer table.End(s.ID())
 	s.work.cwd = filepath.Join(table.cfg.Programs.Home, "docs") // as set_cwd does
@@ -133,6 +136,12 @@ func TestWaitFileAndPort(t *testing.T) {
 			t.Errorf("%s is not found", path)
 		}
 	}
+	// The child is asked, which has the rights of the programs' user, and not the daemon.
+	r := wait(t, s, fmt.Sprintf(`{"for":"file","path":"/proc/%d","timeout_ms":0}`, os.Getpid()))
+	own := wait(t, s, fmt.Sprintf(`{"for":"file","path":"/proc/self/task/%d","timeout_ms":0}`, os.Getpid()))
+	if !r.Met || own.Met {
+		t.Errorf("/proc/self is the daemon: %v, %v", r.Met, own.Met)
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -148,6 +157,29 @@ func TestWaitFileAndPort(t *testing.T) {
 	if r := wait(t, s, fmt.Sprintf(`{"for":"port","port":%d,"timeout_ms":1}`, port)); r.Met {
 		t.Error("a closed port is found")
 	}
+}
+
+// Files that do not answer, as on a network disk that hangs, hold no session up.
+func TestWaitForAFileThatHangs(t *testing.T) {
+	table, _ := newTable(t)
+	asked := filepath.Join(t.TempDir(), "asked")
+	if err := syscall.Mkfifo(asked, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table.cfg.Files = files.Runner{Command: []string{"/bin/sh", "-c", "echo >" + asked + "; exec sleep 600"}}
+	s := start(t, table, nil)
+	answer := make(chan error)
+	go func() {
+		_, _, err := s.Wait(t.Context(), api.WaitRequest{For: api.WaitFile, Path: "/mnt/x", TimeoutMS: ptr(int64(0))})
+		answer <- err
+	}()
+	if _, err := os.ReadFile(asked); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.End(s.ID()); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, <-answer, api.CodeSessionEnded)
 }
 
 func TestWaitRefuses(t *testing.T) {

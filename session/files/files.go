@@ -70,6 +70,7 @@ const (
 	Search = "search"
 
 	Identify = "identify" // api.OpenPathRequest and Identity
+	Exists   = "exists"   // api.WaitRequest and bool
 )
 
 // Call does one act with the api package's request and result of its kind. dir is
@@ -172,6 +173,7 @@ var acts = map[string]func(place, json.RawMessage) (any, error){
 	Search: act(search),
 
 	Identify: act(identify),
+	Exists:   act(lookFor),
 }
 
 // act makes a row of acts of a function that takes its arguments as a struct.

@@ -216,6 +216,8 @@ func TestRightsOfTheProgramsUser(t *testing.T) {
 	b.refused(denied, Write, api.WriteFileRequest{Path: "new", Content: "x"})
 	b.refused(denied, Edit, api.EditFileRequest{Path: "link", OldText: "0", NewText: "1"})
 	b.refused(denied, Search, api.SearchFilesRequest{Path: "folder/token", Pattern: "."})
+	b.refused(denied, Exists, api.WaitRequest{For: api.WaitFile, Path: "folder/token"})
+	b.refused(denied, Exists, api.WaitRequest{For: api.WaitFile, Path: "folder/missing"})
 	b.refused(denied, Read, api.ReadFileRequest{Path: fmt.Sprintf("/proc/%d/environ", os.Getpid())})
 	if r := do[api.SearchFilesResult](b, Search, api.SearchFilesRequest{Pattern: "0123"}); len(r.Matches) != 0 {
 		t.Errorf("found %v", r.Matches)

@@ -44,3 +44,27 @@ func TestIdentify(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is at a path is there, whatever it is and whoever may read it.
+func TestExists(t *testing.T) {
+	dir := t.TempDir()
+	for _, err := range []error{
+		os.WriteFile(filepath.Join(dir, "closed"), nil, 0),
+		syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600),
+		os.Symlink("nowhere", filepath.Join(dir, "link")),
+		os.Symlink("loop", filepath.Join(dir, "loop")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := place{home: dir, dir: dir}
+	for path, want := range map[string]bool{"~": true, "closed": true, "pipe": true, "link": true, "loop": true, "none": false, "closed/none": false, "link/none": false} {
+		if got, err := lookFor(p, api.WaitRequest{Path: path}); err != nil || got != want {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
+	}
+	if got, err := lookFor(p, api.WaitRequest{Path: "loop/none"}); err == nil || api.AsError(err).Code != api.CodeBadRequest {
+		t.Errorf("a link to itself: %v, %v", got, err)
+	}
+}

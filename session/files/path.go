@@ -34,6 +34,19 @@ func enter(p place, r api.SetCwdRequest) (api.SetCwdResult, error) {
 	return api.SetCwdResult{Cwd: path}, nil
 }
 
+// lookFor reports whether there is something at a path, be it a link that leads nowhere.
+func lookFor(p place, r api.WaitRequest) (bool, error) {
+	path := p.path(r.Path)
+	_, err := os.Lstat(path)
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // a file may still become a folder
+		return false, nil
+	}
+	return false, pathError("look for", path, err)
+}
+
 // pathError words an error of the system about a path. verb is what was to be done.
 func pathError(verb, path string, err error) *api.Error {
 	name := show(path)
