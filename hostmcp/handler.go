@@ -100,7 +100,7 @@ func because(err error, reason *api.Error) error {
 }
 
 // whileAnswering returns a context that ends, with an [api.Error] as its cause, when
-// the computer's daemon stops answering. Without it a call on a daemon that hangs
+// the computer's daemon stops answering, or cannot be asked any more. Without it a call on a daemon that hangs
 // would never return. stop ends the watch.
 func whileAnswering(ctx context.Context, computer *client.Client) (watched context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -117,11 +117,16 @@ func whileAnswering(ctx context.Context, computer *client.Client) (watched conte
 			check, end := context.WithTimeout(ctx, healthTimeout)
 			_, err := computer.Health(check)
 			end()
-			if err != nil && ctx.Err() == nil {
-				cancel(api.Errorf(api.CodeEngineUnavailable, "The computer's daemon has not answered for %v.", healthTimeout).
-					WithFix("Call start_computer. If that fails too, the user has to stop the computer: " +
-						"`computer-use-mcp stop` for the local engine, `docker stop` for a container."))
+			if err == nil || ctx.Err() != nil {
+				continue
 			}
+			reason := api.AsError(err)
+			if reason.Code == api.CodeTimeout {
+				reason = api.Errorf(api.CodeEngineUnavailable, "The computer's daemon has not answered for %v.", healthTimeout).
+					WithFix("Call start_computer. If that fails too, the user has to stop the computer: " +
+						"`computer-use-mcp stop` for the local engine, `docker stop` for a container.")
+			}
+			cancel(reason)
 		}
 	})
 	return ctx, func() { cancel(nil); done.Wait() }

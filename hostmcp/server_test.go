@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -440,6 +442,26 @@ func TestHungComputer(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		time.Sleep(time.Minute) // of virtual time: net/http dials on when a call has ended
+	})
+}
+
+// A call on a daemon that has gone, which its connection does not show, tells what the look
+// for the daemon met and not that it did not answer.
+func TestComputerGoneDuringACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dials atomic.Int32
+		s := New(Config{Settings: NewSettings(func(string) string { return "" })})
+		s.computer = &client.Client{BaseURL: "http://127.0.0.1:1", Dial: func(context.Context, string, string) (net.Conn, error) {
+			if dials.Add(1) == 1 { // the call's own
+				time.Sleep(time.Minute)
+			}
+			return nil, syscall.ECONNREFUSED
+		}}
+		text, facts, isError := call(t, connect(t, s, "", nil), "computer_observe", map[string]any{"session": api.NewID()})
+		if !isError || facts["code"] != string(api.CodeComputerStopped) || strings.Contains(text, "has not answered") {
+			t.Errorf("%s %v", text, facts)
+		}
+		time.Sleep(time.Minute) // as in TestHungComputer
 	})
 }
 
