@@ -64,8 +64,7 @@ type Config struct {
 	// It should have at least HOME, PATH and LANG.
 	Environ []string
 
-	// Menu is the background menu. Without entries it offers the browser and the
-	// terminal that are installed.
+	// Menu is what the background menu offers above the list of windows.
 	Menu []MenuItem
 
 	// Changed, if not nil, is called whenever a screen goes down or comes back: when
@@ -94,9 +93,6 @@ func New(cfg Config) *Manager {
 	}
 	if cfg.Changed == nil {
 		cfg.Changed = func() {}
-	}
-	if len(cfg.Menu) == 0 {
-		cfg.Menu = defaultMenu()
 	}
 	return &Manager{
 		cfg: cfg, policy: supervise.DefaultPolicy,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -161,26 +160,6 @@ func (s *Screen) writeFluxbox(home string) error {
 		}
 	}
 	return nil
-}
-
-// defaultMenu offers the first of several programs that is installed, and nothing
-// that is not.
-func defaultMenu() (items []MenuItem) {
-	for _, entry := range []struct {
-		label    string
-		programs []string
-	}{
-		{"Browser", []string{"chromium", "x-www-browser"}},
-		{"Terminal", []string{"x-terminal-emulator", "xterm"}},
-	} {
-		for _, program := range entry.programs {
-			if _, err := exec.LookPath(program); err == nil {
-				items = append(items, MenuItem{Label: entry.label, Command: program})
-				break
-			}
-		}
-	}
-	return items
 }
 
 // menu returns a menu file. Fluxbox gives each command to sh in a session of its
