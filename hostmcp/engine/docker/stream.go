@@ -23,9 +23,15 @@ type stream struct {
 	left   uint32 // bytes of the current frame that are not read yet
 }
 
+// halfCloser is a connection of which each end can say that it has no more to say.
+type halfCloser interface {
+	net.Conn
+	CloseWrite() error
+}
+
 // dialInside connects to a port of the loopback address of a container, which is named by
 // its name or id. Its errors are of type [api.Error].
-func (c *call) dialInside(ctx context.Context, container string, port int) (net.Conn, error) {
+func (c *call) dialInside(ctx context.Context, container string, port int) (halfCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.limits.request)
 	defer cancel()
 	made, err := c.docker.ExecCreate(ctx, container, client.ExecCreateOptions{

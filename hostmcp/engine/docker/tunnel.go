@@ -32,7 +32,7 @@ func (c *call) isTunnelled(f *found) bool {
 // them, so that people are cut off for a moment only when that one ends.
 type tunnel struct {
 	first int // of the ports
-	dial  func(ctx context.Context, port int) (net.Conn, error)
+	dial  func(ctx context.Context, port int) (halfCloser, error)
 	log   *slog.Logger
 
 	cancel  context.CancelFunc
@@ -73,13 +73,17 @@ func (c *call) openTunnel(ctx context.Context, f *found, e *engine.Endpoint) err
 func (c *call) tunnelFrom(first int) *tunnel {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.tunnel != nil && c.tunnel.first == first {
+	for c.tunnel != nil && c.tunnel.first != first { // the container was made again with other ports
+		old := c.tunnel
+		c.tunnel = nil
+		c.mu.Unlock()
+		old.close() // first, because some of its ports may be the new one's
+		c.mu.Lock()
+	}
+	if c.tunnel != nil {
 		return c.tunnel
 	}
-	if c.tunnel != nil { // the container was made again with other ports
-		c.tunnel.close()
-	}
-	t := &tunnel{first: first, log: c.log, dial: func(ctx context.Context, port int) (net.Conn, error) {
+	t := &tunnel{first: first, log: c.log, dial: func(ctx context.Context, port int) (halfCloser, error) {
 		return c.dialInside(ctx, c.cfg.Name, port)
 	}}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -164,7 +168,7 @@ func (t *tunnel) join(ctx context.Context, here net.Conn, port int) {
 	var sending sync.WaitGroup
 	sending.Go(func() {
 		_, _ = io.Copy(there, here)
-		_ = there.(*stream).CloseWrite()
+		_ = there.CloseWrite()
 	})
 	_, _ = io.Copy(here, there)
 	here.Close()

@@ -108,6 +108,37 @@ func TestTunnel(t *testing.T) {
 	}
 }
 
+// A tunnel that takes long to close, as one does that waits for its connections, holds up
+// nobody but whoever wants the next one.
+func TestTunnelClosesUnlocked(t *testing.T) {
+	s := newStub(t)
+	base := freeports.Row(t, 17)
+	e := s.tunnelled(unpublished(base))
+	closing, release := make(chan struct{}), make(chan struct{})
+	old := &tunnel{first: base - 1, cancel: func() { close(closing) }}
+	old.running.Go(func() { <-release })
+	e.tunnel = old
+	opened := make(chan *tunnel)
+	go func() { opened <- (&call{Engine: e}).tunnelFrom(base) }()
+	<-closing
+	locked := make(chan struct{})
+	go func() {
+		defer close(locked)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+	}()
+	select {
+	case <-locked:
+	case <-time.After(10 * time.Second):
+		t.Error("the engine is locked while a tunnel closes")
+	}
+	close(release)
+	if next := <-opened; next.first != base {
+		t.Errorf("a tunnel from port %d, want %d", next.first, base)
+	}
+	<-locked
+}
+
 // The second server process of a machine uses the first one's ports, and takes over.
 func TestTunnelOfTwo(t *testing.T) {
 	s := newStub(t)
