@@ -35,6 +35,9 @@ var shapes = map[string]shape{
 	KindFocus:  {needs: []string{"application"}, may: []string{"uri"}},
 }
 
+// texts are needed fields whose empty value is the absent one.
+var texts = []string{"key", "direction", "application"}
+
 // Kinds lists every kind of Action.
 var Kinds = []string{
 	KindClick, KindMove, KindDown, KindUp, KindDrag, KindType, KindKey, KindScroll, KindWait, KindFocus,
@@ -57,7 +60,11 @@ func (a Action) Check() error {
 	given := a.given()
 	for _, name := range s.needs {
 		if !slices.Contains(given, name) {
-			return fmt.Errorf("%s is missing; it needs %s", name, strings.Join(s.needs, ", "))
+			missing := "missing"
+			if slices.Contains(texts, name) {
+				missing = "missing or empty"
+			}
+			return fmt.Errorf("%s is %s; it needs %s", name, missing, strings.Join(s.needs, ", "))
 		}
 	}
 	for _, name := range given {

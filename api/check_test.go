@@ -46,6 +46,9 @@ func TestActRequestCheckRefuses(t *testing.T) {
 		{`{"actions":[{"kind":"wait"},{"kind":"tap"}]}`, `action 2 (tap): kind "tap" is unknown`},
 		{`{"actions":[{"kind":"click","x":1}]}`, "y is missing"},
 		{`{"actions":[{"kind":"click"}]}`, "x is missing; it needs x, y"},
+		{`{"actions":[{"kind":"key","key":""}]}`, "key is missing or empty; it needs key"},
+		{`{"actions":[{"kind":"scroll"}]}`, "direction is missing or empty"},
+		{`{"actions":[{"kind":"focus","application":""}]}`, "application is missing or empty"},
 		{`{"actions":[{"kind":"down","x":1}]}`, "x and y go together"},
 		{`{"actions":[{"kind":"move","x":1,"y":1,"text":"a"}]}`, "it takes no text"},
 		{`{"actions":[{"kind":"wait","ms":5001}]}`, "action 1 (wait): ms 5001 is outside 0 to 5000."}, // S0-77

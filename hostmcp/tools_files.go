@@ -85,7 +85,7 @@ func listFiles(ctx context.Context, c *Call, args api.ListFilesRequest) (*Reply,
 		return nil, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s has %d entries.", r.Path, r.Total)
+	fmt.Fprintf(&b, "%s has %s.", r.Path, count(r.Total, "entry", "entries"))
 	if r.Cut {
 		fmt.Fprintf(&b, " Only the first %d are listed; use shell or search_files with a glob for others.", len(r.Entries))
 	}
@@ -108,11 +108,11 @@ func readFile(ctx context.Context, c *Call, args api.ReadFileRequest) (*Reply, e
 	}
 	if r.Kind == api.FileImage {
 		return &Reply{
-			Text:       fmt.Sprintf("%s is a %s image of %dx%d pixels, %d bytes.", r.Path, strings.ToUpper(r.Format), r.Width, r.Height, r.Size),
+			Text:       fmt.Sprintf("%s is a %s image of %dx%d pixels, %s.", r.Path, strings.ToUpper(r.Format), r.Width, r.Height, count(r.Size, "byte", "bytes")),
 			Structured: r, Images: images,
 		}, nil
 	}
-	text := fmt.Sprintf("%s: %d bytes, %d lines", r.Path, r.Size, r.Lines)
+	text := fmt.Sprintf("%s: %s, %s", r.Path, count(r.Size, "byte", "bytes"), count(r.Lines, "line", "lines"))
 	if r.FirstLine > 1 || r.LastLine < r.Lines {
 		text += fmt.Sprintf("; these are %d to %d", r.FirstLine, r.LastLine)
 	}
@@ -132,7 +132,7 @@ func writeFile(ctx context.Context, c *Call, args api.WriteFileRequest) (*Reply,
 	if r.Created {
 		did = "made"
 	}
-	text := fmt.Sprintf("%s was %s: %d bytes.", r.Path, did, r.Bytes)
+	text := fmt.Sprintf("%s was %s: %s.", r.Path, did, count(r.Bytes, "byte", "bytes"))
 	return &Reply{Text: strings.Join(append([]string{text}, r.Notes...), " "), Structured: r}, nil
 }
 
@@ -145,7 +145,7 @@ func editFile(ctx context.Context, c *Call, args api.EditFileRequest) (*Reply, e
 	if r.Replaced > 1 {
 		where = fmt.Sprintf("at %d places, the first in line %d", r.Replaced, r.Lines[0])
 	}
-	text := fmt.Sprintf("Replaced %s of %s, which now has %d bytes.", where, r.Path, r.Bytes)
+	text := fmt.Sprintf("Replaced %s of %s, which now has %s.", where, r.Path, count(r.Bytes, "byte", "bytes"))
 	return &Reply{Text: strings.Join(append([]string{text}, r.Notes...), " "), Structured: r}, nil
 }
 
@@ -155,7 +155,7 @@ func searchFiles(ctx context.Context, c *Call, args api.SearchFilesRequest) (*Re
 		return nil, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d matches below %s.", len(r.Matches), r.Path)
+	fmt.Fprintf(&b, "%s below %s.", count(len(r.Matches), "match", "matches"), r.Path)
 	for _, note := range r.Notes {
 		b.WriteString(" " + note)
 	}

@@ -121,7 +121,7 @@ func shellText(r api.ShellResult) string {
 		}
 		cut := ""
 		if s.dropped > 0 {
-			cut = fmt.Sprintf(" (%d bytes in the middle left out; write to a file and read that for all of it)", s.dropped)
+			cut = fmt.Sprintf(" (%s in the middle left out; write to a file and read that for all of it)", count(s.dropped, "byte", "bytes"))
 		}
 		fmt.Fprintf(&b, "\n%s%s:\n%s", s.name, cut, strings.TrimSuffix(s.text, "\n"))
 	}
@@ -174,7 +174,7 @@ func jobList(ctx context.Context, c *Call) (*Reply, error) {
 		text = fmt.Sprintf("Jobs: %d.", len(r.Jobs))
 	}
 	for _, j := range r.Jobs {
-		text += fmt.Sprintf("\n%s %s %d bytes of output. %.80q", j.Job, jobState(j.Running, j.ExitCode, j.DurationMS), j.Total, j.Command)
+		text += fmt.Sprintf("\n%s %s %s of output. %.80q", j.Job, jobState(j.Running, j.ExitCode, j.DurationMS), count(j.Total, "byte", "bytes"), j.Command)
 	}
 	return &Reply{Text: text, Structured: r}, nil
 }

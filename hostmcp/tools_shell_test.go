@@ -54,6 +54,7 @@ func TestShellText(t *testing.T) {
 		{"nothing", api.ShellResult{ExitCode: &code, DurationMS: 20}, "Exit code 3 after 20ms. No output."},
 		{"both", api.ShellResult{ExitCode: &code, Stdout: "a\nb\n", Stderr: "c"}, "Exit code 3 after 0s.\nstdout:\na\nb\nstderr:\nc"},
 		{"cut", api.ShellResult{ExitCode: &code, Stdout: "a", StdoutDropped: 5}, "Exit code 3 after 0s.\nstdout (5 bytes in the middle left out; write to a file and read that for all of it):\na"},
+		{"cut by one", api.ShellResult{ExitCode: &code, Stdout: "a", StdoutDropped: 1}, "Exit code 3 after 0s.\nstdout (1 byte in the middle left out; write to a file and read that for all of it):\na"},
 		{"note", api.ShellResult{ExitCode: &code, Notes: []string{"The timeout was 2s."}}, "The timeout was 2s.\nExit code 3 after 0s. No output."},
 		{"stopped", api.ShellResult{ExitCode: &code, Stdout: "a", Stopped: api.Errorf(api.CodeTimeout, "Too long.").WithFix("Less.")}, "Too long. Less.\nExit code 3 after 0s.\nstdout:\na"},
 	} {

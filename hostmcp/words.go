@@ -87,6 +87,14 @@ func regionText(r api.Region) string {
 	return fmt.Sprintf("%dx%d at %d, %d", r.Width, r.Height, r.X, r.Y)
 }
 
+// count writes a number of things, many being the word for any number of them but one.
+func count[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 func age(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	if d >= 10*time.Second {

@@ -117,7 +117,7 @@ func readText(result api.ReadFileResult, r api.ReadFileRequest, text, encoding s
 	if encoding != utf8Name {
 		result.Notes = append(result.Notes, fmt.Sprintf("The file is %s; its text is shown as UTF-8.", encoding))
 	} else if n := strings.Count(text, "\uFFFD"); n > 0 {
-		result.Notes = append(result.Notes, fmt.Sprintf("%d places are no UTF-8 and are shown as U+FFFD.", n))
+		result.Notes = append(result.Notes, fmt.Sprintf("What is no UTF-8 is shown as U+FFFD; places of that: %d.", n))
 	}
 	result.Lines = countLines(text)
 	first := max(r.Offset, 1)
