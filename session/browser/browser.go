@@ -131,6 +131,74 @@ const (
 	saveTime  = 10 * time.Second // for the copying of a profile, a matter of milliseconds
 )
 
+// Open opens an address in a new tab and brings it to the front, and starts Chromium if
+// none runs. It does not wait until the page has loaded. With an empty address it makes
+// sure that there is a window and brings that to the front. The address is taken as it
+// is: who lets agents choose it checks it.
+func (b *Browser) Open(ctx context.Context, url string) error {
+	leave, err := b.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	run, err := b.ensure(ctx)
+	if err != nil {
+		return err
+	}
+	err = run.open(ctx, url)
+	if errors.Is(err, errGone) { // it had crashed, which was not known yet
+		if err := run.awaitEnd(ctx); err != nil {
+			return err
+		}
+		if run, err = b.ensure(ctx); err == nil {
+			err = run.open(ctx, url)
+		}
+	}
+	if err != nil {
+		return b.failed(ctx, "The browser could not open the page", err)
+	}
+	return b.screen.Raise(ctx)
+}
+
+// Running reports whether a Chromium runs, with or without a window.
+func (b *Browser) Running() bool { return b.current() != nil }
+
+// Busy reports whether the page in front is loading or waits for an answer that it has
+// asked for within the last seconds. It is cheap: Chromium tells of every change.
+func (b *Browser) Busy() bool {
+	run := b.current()
+	return run != nil && run.busy(time.Now())
+}
+
+// TakeNotes returns what happened to the browser since the last call, one sentence for
+// each event, for whoever acts on the screen.
+func (b *Browser) TakeNotes() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	notes := b.notes
+	b.notes = nil
+	return notes
+}
+
+// Close has Chromium quit in good order, saves what the person changed in its profile and
+// lets none be started any more. It returns when that is done, within some 10 seconds, or
+// with ctx's error.
+func (b *Browser) Close(ctx context.Context) error {
+	b.end()
+	leave, err := b.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if run := b.current(); run != nil {
+		run.close()
+	}
+	if b.gate != nil {
+		b.gate.close()
+	}
+	return nil
+}
+
 // ensure returns the running Chromium and starts one if there is none. The caller has the
 // turn.
 func (b *Browser) ensure(ctx context.Context) (*instance, error) {
@@ -181,78 +249,10 @@ func (b *Browser) failed(ctx context.Context, what string, err error) error {
 		WithFix("Look at the screen and try again; with shell, chromium --version says whether it is installed.").WithRetry()
 }
 
-// Open opens an address in a new tab and brings it to the front, and starts Chromium if
-// none runs. It does not wait until the page has loaded. With an empty address it makes
-// sure that there is a window and brings that to the front. The address is taken as it
-// is: who lets agents choose it checks it.
-func (b *Browser) Open(ctx context.Context, url string) error {
-	leave, err := b.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	run, err := b.ensure(ctx)
-	if err != nil {
-		return err
-	}
-	err = run.open(ctx, url)
-	if errors.Is(err, errGone) { // it had crashed, which was not known yet
-		if err := run.awaitEnd(ctx); err != nil {
-			return err
-		}
-		if run, err = b.ensure(ctx); err == nil {
-			err = run.open(ctx, url)
-		}
-	}
-	if err != nil {
-		return b.failed(ctx, "The browser could not open the page", err)
-	}
-	return b.screen.Raise(ctx)
-}
-
-// Running reports whether a Chromium runs, with or without a window.
-func (b *Browser) Running() bool { return b.current() != nil }
-
 func (b *Browser) current() *instance {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.run
-}
-
-// Busy reports whether the page in front is loading or waits for an answer that it has
-// asked for within the last seconds. It is cheap: Chromium tells of every change.
-func (b *Browser) Busy() bool {
-	run := b.current()
-	return run != nil && run.busy(time.Now())
-}
-
-// Close has Chromium quit in good order, saves what the person changed in its profile and
-// lets none be started any more. It returns when that is done, within some 10 seconds, or
-// with ctx's error.
-func (b *Browser) Close(ctx context.Context) error {
-	b.end()
-	leave, err := b.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if run := b.current(); run != nil {
-		run.close()
-	}
-	if b.gate != nil {
-		b.gate.close()
-	}
-	return nil
-}
-
-// TakeNotes returns what happened to the browser since the last call, one sentence for
-// each event, for whoever acts on the screen.
-func (b *Browser) TakeNotes() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	notes := b.notes
-	b.notes = nil
-	return notes
 }
 
 // maxNotes is how many notes are kept for a caller that takes none.

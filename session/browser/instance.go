@@ -27,11 +27,11 @@ type instance struct {
 	came   int              // guarded by mu; how many tabs have come
 	news   chan struct{}    // guarded by mu; closed and replaced when a page is ready or gone
 	looked time.Time        // guarded by mu; when the tabs were asked which is in front
+	quiet  bool             // guarded by mu; its end is no news: it has not started, or is told to quit
 
 	bringing  sync.Mutex                   // held while an origin gets its localStorage
 	owedItems map[string]map[string]string // guarded by mu; localStorage that it has not got yet, by origin
 	bringer   string                       // guarded by mu; session of the tab that brings it
-	quiet     bool                         // guarded by mu; its end is no news: it has not started, or is told to quit
 
 	// What follows is guarded by Browsers.exchanging.
 	seen cookies // those that it had at the last exchange
@@ -150,21 +150,13 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := i.watchPages(ctx); err != nil {
 		return err
 	}
-	all := i.browser.all
-	if err := all.join(ctx, i); err != nil {
+	if err := i.browser.all.join(ctx, i); err != nil {
 		return err
 	}
-	var latest []string
-	i.mu.Lock()
-	i.owedItems, latest = all.storage.kept()
-	patterns := i.owedPatterns()
-	i.mu.Unlock()
-	if len(patterns) > 0 { // none would be all
-		if err := i.conn.call(ctx, "", "Fetch.enable", map[string]any{"patterns": patterns}, nil); err != nil {
-			return err
-		}
+	latest, err := i.oweStorage(ctx)
+	if err != nil {
+		return err
 	}
-	var err error
 	if i.first, err = i.newPage(ctx); err != nil {
 		return err
 	}

@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"sync"
 	"time"
 )
 
@@ -35,13 +32,6 @@ const maxPending = 200
 // patience is how long a request is taken for something that the page waits for. What
 // takes longer is a connection that is kept open for news.
 const patience = 3 * time.Second
-
-// dialog is a question that a page asks with alert, confirm or prompt, or that Chromium
-// asks before a page with unsaved input is left (beforeunload).
-type dialog struct {
-	kind, message string
-	came          int // how many tabs had come before it
-}
 
 // world is the name of the place, apart from the page's own scripts, where ours run in it.
 const world = "computer-use"
@@ -137,7 +127,14 @@ func (i *instance) setUp(p *page) {
 			i.browser.all.cfg.Logger.Debug("set up tab", "error", err) // it has closed
 		}
 	}
+	var got struct {
+		FrameTree struct{ Frame struct{ URL string } }
+	}
+	_ = i.conn.call(ctx, p.session, "Page.getFrameTree", nil, &got)
 	i.mu.Lock()
+	if p.url == blank { // it may have gone somewhere before it told of that
+		p.url = cmp.Or(got.FrameTree.Frame.URL, blank)
+	}
 	p.ready = true
 	i.tell()
 	i.mu.Unlock()
@@ -175,15 +172,7 @@ func (i *instance) pageEvent(p *page, m message) {
 		clear(p.pending)
 		i.browser.note(fmt.Sprintf("A page of the browser crashed: %.200s. Reload it, or open another.", p.url))
 	case "Page.javascriptDialogOpening":
-		p.dialog = &dialog{e.Type, e.Message, i.came}
-		// It cannot tell any more how far in front it is. Chromium holds up nobody but the
-		// tab that is used, unless it lies behind another one of its window, which it may
-		// have done no longer.
-		if p.shown == shownNot {
-			p.shown = shownInWindow
-		} else {
-			p.shown = shownKeyboard
-		}
+		i.asks(p, e.Type, e.Message)
 	case "Page.javascriptDialogClosed":
 		p.dialog = nil
 	case "Network.requestWillBeSent":
@@ -204,111 +193,6 @@ func (i *instance) pageEvent(p *page, m message) {
 // media and connections that stay open do not count.
 var waitedFor = map[string]bool{
 	"Document": true, "Stylesheet": true, "Script": true, "Image": true, "Font": true, "XHR": true, "Fetch": true,
-}
-
-// active returns the tab that is in front, as far as is known, or nil. Of those that seem to
-// be as far in front it is one that has just said so, and of those the newest: links that
-// open several tabs leave the last one in front. The caller holds mu.
-func (i *instance) active() *page {
-	var front *page
-	for _, p := range i.pages {
-		if front == nil || p.isBefore(front) {
-			front = p
-		}
-	}
-	return front
-}
-
-// inFront asks which tab is in front and returns what is known of it; false when there is
-// no tab.
-func (i *instance) inFront(ctx context.Context) (page, bool) {
-	i.lookFront(ctx)
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	p := i.active()
-	if p == nil {
-		return page{}, false
-	}
-	return *p, true
-}
-
-// isBefore reports whether a tab is rather the one in front than another.
-func (p *page) isBefore(q *page) bool {
-	switch {
-	case p.shown != q.shown:
-		return p.shown > q.shown
-	case p.silent != q.silent:
-		return q.silent
-	}
-	return p.came > q.came
-}
-
-// How far in front a tab is. The first and the last two are what shownScript comes to.
-const (
-	shownNot      = iota // behind another tab of its window
-	shownMaybe           // new, and has not answered yet: it may load slowly
-	shownInWindow        // in front of a window
-	shownKeyboard        // and has the keyboard
-)
-
-var shownScript = fmt.Sprintf(`document.visibilityState !== "visible" ? %d : document.hasFocus() ? %d : %d`,
-	shownNot, shownKeyboard, shownInWindow)
-
-// lookFront asks the tabs how far in front they are. Those that cannot answer, because they
-// load, or a dialog or a script holds them up, stay as they were. Chromium does not tell by
-// itself, unless pages are watched in a way that they can notice (Runtime.enable), which
-// some take for a reason to turn people away.
-func (i *instance) lookFront(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, frontTime)
-	defer cancel()
-	i.mu.Lock()
-	pages := slices.Collect(maps.Values(i.pages))
-	for _, p := range pages {
-		p.silent = p.dialog != nil || p.crashed
-	}
-	pages = slices.DeleteFunc(pages, func(p *page) bool { return p.silent })
-	i.mu.Unlock()
-	var wg sync.WaitGroup
-	for _, p := range pages {
-		wg.Go(func() {
-			var shown int
-			err := i.evaluate(ctx, p, shownScript, &shown)
-			i.mu.Lock()
-			defer i.mu.Unlock()
-			if p.silent = err != nil; !p.silent {
-				i.saw(p, shown)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// saw notes how far in front a tab says it is. One that was opened while another one's dialog
-// was up is used rather than that, though what is used may be its address field: then it
-// does not say that it has the keyboard. The caller holds mu.
-func (i *instance) saw(p *page, shown int) {
-	p.shown = shown
-	for _, other := range i.pages {
-		if shown == shownInWindow && other.dialog != nil && other.dialog.came <= p.came {
-			p.shown = shownKeyboard
-		}
-	}
-}
-
-// frontTime bounds lookFront, and is how old its result may be for busy.
-const frontTime = 500 * time.Millisecond
-
-// refreshFront has lookFront called soon if that was long ago. The caller holds mu.
-func (i *instance) refreshFront(now time.Time) {
-	if now.Sub(i.looked) < frontTime || len(i.pages) < 2 {
-		return
-	}
-	i.looked = now
-	select {
-	case <-i.conn.done: // work may be waited for
-	default:
-		i.work.Go(func() { i.lookFront(context.Background()) })
-	}
 }
 
 // evaluate returns what an expression comes to in a tab, out of reach of the page's own

@@ -3,11 +3,8 @@ package browser
 import (
 	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"io"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -156,125 +153,6 @@ func (s *storage) kept() (items map[string]map[string]string, latest []string) {
 	return items, slices.SortedFunc(maps.Keys(items), func(a, b string) int {
 		return s.origins[b].Changed.Compare(s.origins[a].Changed)
 	})
-}
-
-// bringTime bounds bring: a login is worth a wait, but not a page.
-const bringTime = 5 * time.Second
-
-// owedPatterns are the documents that must wait for the localStorage of their origin, as
-// Fetch.enable takes them. The caller holds mu.
-func (i *instance) owedPatterns() []map[string]string {
-	var patterns []map[string]string
-	for name := range i.owedItems {
-		patterns = append(patterns, map[string]string{"urlPattern": name + "/*", "resourceType": "Document"})
-	}
-	return patterns
-}
-
-// release lets the request of a document go on, once its origin has its localStorage. One
-// of the tab that brings it gets an empty page, which comes from here and not from the site.
-func (i *instance) release(paused message) {
-	var e struct {
-		RequestID string
-		Request   struct{ URL string }
-	}
-	if json.Unmarshal(paused.Params, &e) != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), bringTime+answerTime)
-	defer cancel()
-	i.mu.Lock()
-	brings := paused.Session == i.bringer
-	i.mu.Unlock()
-	if brings {
-		_ = i.conn.call(ctx, paused.Session, "Fetch.fulfillRequest", map[string]any{
-			"requestId": e.RequestID, "responseCode": 200,
-			"responseHeaders": []map[string]string{{"name": "Content-Type", "value": "text/html"}},
-		}, nil)
-		return
-	}
-	if u, err := url.Parse(e.Request.URL); err == nil {
-		if err := i.bring(ctx, u.Scheme+"://"+u.Host); err != nil {
-			i.browser.all.cfg.Logger.Warn("bring localStorage back", "screen", i.browser.screen.Number, "error", err)
-		}
-	}
-	_ = i.conn.call(ctx, paused.Session, "Fetch.continueRequest", map[string]any{"requestId": e.RequestID}, nil)
-}
-
-// bringAll gives every origin the localStorage that is kept of it, those first that changed
-// last. It takes a tenth of a second or two for each, so no start waits for it, but documents
-// do (release).
-func (i *instance) bringAll(latest []string) {
-	ctx := context.Background()
-	for _, name := range latest {
-		if err := i.bring(ctx, name); errors.Is(err, errGone) {
-			return
-		} else if err != nil {
-			i.browser.all.cfg.Logger.Warn("bring localStorage back", "screen", i.browser.screen.Number, "error", err)
-		}
-	}
-	_ = i.conn.call(ctx, "", "Fetch.disable", nil, nil) // each request takes a little longer with it
-}
-
-// bring gives an origin the localStorage that is kept of it, if it has not got it yet, by
-// way of a tab that nobody sees.
-func (i *instance) bring(ctx context.Context, name string) error {
-	i.bringing.Lock() // also for another document of the origin, which must wait as well
-	defer i.bringing.Unlock()
-	i.mu.Lock()
-	items, owed := i.owedItems[name]
-	i.mu.Unlock()
-	if !owed {
-		return nil
-	}
-	defer func() { // once only, whatever comes of it
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		delete(i.owedItems, name)
-	}()
-	ctx, cancel := context.WithTimeout(ctx, bringTime)
-	defer cancel()
-	var tab struct{ TargetID string }
-	if err := i.conn.call(ctx, "", "Target.createTarget", map[string]any{"url": blank, "background": true, "hidden": true}, &tab); err != nil {
-		return err
-	}
-	defer func() { // also when the time is up
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
-		defer cancel()
-		_ = i.conn.call(closing, "", "Target.closeTarget", map[string]any{"targetId": tab.TargetID}, nil)
-	}()
-	var with struct{ SessionID string }
-	if err := i.conn.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": tab.TargetID, "flatten": true}, &with); err != nil {
-		return err
-	}
-	i.mu.Lock()
-	i.bringer = with.SessionID
-	i.mu.Unlock()
-	if err := i.conn.call(ctx, with.SessionID, "Fetch.enable", nil, nil); err != nil {
-		return err
-	}
-	return i.fill(ctx, with.SessionID, name, items)
-}
-
-// fill puts items into the localStorage of an origin by way of a tab whose requests are
-// answered from here.
-func (i *instance) fill(ctx context.Context, session, name string, items map[string]string) error {
-	if err := i.conn.call(ctx, session, "Page.navigate", map[string]any{"url": name + "/"}, nil); err != nil {
-		return err
-	}
-	data, err := json.Marshal(items)
-	if err != nil {
-		return err
-	}
-	// location.origin: what did not get there must not get the items.
-	script := "if (location.origin === " + quote(name) + ") " +
-		"for (const [k, v] of Object.entries(JSON.parse(" + quote(string(data)) + "))) localStorage.setItem(k, v)"
-	return i.conn.call(ctx, session, "Runtime.evaluate", map[string]any{"expression": script}, nil)
-}
-
-func quote(s string) string {
-	data, _ := json.Marshal(s) // of a string, which never fails
-	return string(data)
 }
 
 // optedOut returns what says of an origin whether its localStorage is not to be carried.

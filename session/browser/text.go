@@ -67,13 +67,3 @@ func (b *Browser) noPage() error {
 	return api.Errorf(api.CodeNotFound, "%s", what).
 		WithFix("Open one with open_path. Pages of other programs can only be seen in a picture.")
 }
-
-// refusal says that a page cannot be read while its dialog is open.
-func (d *dialog) refusal(url string) error {
-	if d.kind == "beforeunload" {
-		return api.Errorf(api.CodeBusy, "The browser asks whether to leave or reload the page %.200q, where something was entered that may get lost.", url).
-			WithFix("Answer on the screen: Escape stays on the page, Enter lets it go. Then read the page.")
-	}
-	return api.Errorf(api.CodeBusy, "The page %.200q is held up by its %s dialog, which says %.300q.", url, d.kind, d.message).
-		WithFix("Answer the dialog on the screen, then read the page.")
-}
