@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -290,6 +291,17 @@ func TestChromium(t *testing.T) {
 		eventually(t, "the slow page of the link", func() bool {
 			p, err := s.Page(t.Context(), 1000)
 			return err == nil && p.Text == "let go"
+		})
+	})
+	t.Run("a tab that has gone somewhere before it is known", func(t *testing.T) {
+		s.text(t, site.URL+"/links", "links", 1000)
+		s.click(t, "quick", true) // behind the others
+		eventually(t, "its address", func() bool {
+			run := s.current()
+			run.mu.Lock()
+			defer run.mu.Unlock()
+			newest := slices.MaxFunc(slices.Collect(maps.Values(run.pages)), func(a, b *page) int { return a.came - b.came })
+			return newest.url == site.URL+"/?quick"
 		})
 	})
 	t.Run("a dialog", func(t *testing.T) {
