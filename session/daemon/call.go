@@ -21,6 +21,7 @@ import (
 type call struct {
 	r      *http.Request
 	w      http.ResponseWriter
+	most   body              // that the request may have
 	images []session.Image   // of a mixed answer
 	parts  *multipart.Writer // nil until the first part is sent
 	began  bool              // an answer of another form than parts has begun
@@ -28,18 +29,15 @@ type call struct {
 
 // decode reads the request's JSON body into v. Unknown fields are refused by name. An
 // empty body is an empty object.
-func (c *call) decode(v any) error { return c.decodeUpTo(api.MaxRequestBody, v) }
-
-// decodeUpTo is decode for a body of at most most bytes.
-func (c *call) decodeUpTo(most int64, v any) error {
+func (c *call) decode(v any) error {
 	deadline := http.NewResponseController(c.w)
 	deadline.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, most))
+	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, int64(c.most)))
 	// The body was read to its end and the deadline is lifted: from here on the
 	// server watches the connection and cancels the request when the caller hangs up.
 	deadline.SetReadDeadline(time.Time{})
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return api.Errorf(api.CodeTooLarge, "The request is larger than %d bytes.", most)
+		return api.Errorf(api.CodeTooLarge, "The request is larger than %d bytes.", c.most)
 	}
 	if err != nil {
 		return api.Errorf(api.CodeBadRequest, "The request could not be read: %v.", err)

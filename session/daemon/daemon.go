@@ -103,7 +103,7 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve runs a route's handler behind the checks that its access asks for.
 func (d *daemon) serve(route route, w http.ResponseWriter, r *http.Request) {
-	c := &call{r: r, w: w}
+	c := &call{r: r, w: w, most: route.body}
 	defer func() {
 		if p := recover(); p != nil {
 			d.cfg.Logger.Error("panic", "route", route.pattern, "panic", p, "stack", string(debug.Stack()))

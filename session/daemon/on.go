@@ -47,17 +47,8 @@ func inSession[R, A any](do func(*session.Session, *call, R) (A, []session.Image
 
 // session returns the session that the path names, after decoding the body into v.
 func (d *daemon) session(c *call, v any) (*session.Session, error) {
-	if err := c.decodeUpTo(bodyLimit(v), v); err != nil {
+	if err := c.decode(v); err != nil {
 		return nil, err
 	}
 	return d.cfg.Table.Get(c.r.PathValue("id"))
-}
-
-// bodyLimit returns how many bytes the body of a request may have.
-func bodyLimit(v any) int64 {
-	switch v.(type) {
-	case *api.WriteFileRequest, *api.EditFileRequest:
-		return api.MaxFileBody
-	}
-	return api.MaxRequestBody
 }

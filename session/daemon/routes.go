@@ -25,47 +25,56 @@ const (
 	itself // the handler has answered, unless it returns an error
 )
 
+// body is how long the JSON body of a request may be, in bytes.
+type body int64
+
+const (
+	usual   body = api.MaxRequestBody
+	ofAFile body = api.MaxFileBody // it carries a file's text
+)
+
 type route struct {
 	pattern string
 	access  access
+	body    body
 	answer  answer
 	handle  handler
 }
 
 // routes is the whole API.
 var routes = []route{
-	{api.RouteHealth, anyone, plain, (*daemon).health},
-	{api.RouteInfo, token, plain, (*daemon).info},
-	{api.RouteHeartbeat, token, plain, (*daemon).heartbeat},
-	{api.RouteRelease, token, plain, (*daemon).release},
-	{api.RouteStart, token, plain, (*daemon).start},
-	{api.RouteEnd, token, plain, (*daemon).end},
-	{api.RouteObserve, token, mixed, onImages((*session.Session).Observe)},
-	{api.RouteAct, token, mixed, onProgress((*session.Session).Act)},
-	{api.RouteWait, token, mixed, onImages((*session.Session).Wait)},
-	{api.RouteConfigure, token, plain, on((*session.Session).Configure)},
-	{api.RouteHuman, token, mixed, onProgress((*session.Session).RequestHuman)},
-	{api.RouteShow, token, plain, (*daemon).show},
-	{api.RouteShell, token, plain, on((*session.Session).Shell)},
-	{api.RouteSetCwd, token, plain, on((*session.Session).SetCwd)},
-	{api.RouteJobOutput, token, plain, on((*session.Session).JobOutput)},
-	{api.RouteJobStop, token, plain, on((*session.Session).JobStop)},
-	{api.RouteJobList, token, plain, on((*session.Session).JobList)},
-	{api.RouteListFiles, token, plain, on((*session.Session).ListFiles)},
-	{api.RouteReadFile, token, mixed, onImages((*session.Session).ReadFile)},
-	{api.RouteWriteFile, token, plain, on((*session.Session).WriteFile)},
-	{api.RouteEditFile, token, plain, on((*session.Session).EditFile)},
-	{api.RouteSearchFiles, token, plain, on((*session.Session).SearchFiles)},
-	{api.RoutePutArchive, token, itself, (*daemon).putArchive},
-	{api.RouteGetArchive, token, itself, (*daemon).getArchive},
-	{api.RouteClipboard, token, plain, on((*session.Session).Clipboard)},
-	{api.RouteOpenPath, token, mixed, onImages((*session.Session).OpenPath)},
-	{api.RouteLaunchApp, token, mixed, onImages((*session.Session).LaunchApp)},
-	{api.RoutePageText, token, plain, on((*session.Session).PageText)},
-	{api.RouteStartDevTools, token, plain, on((*session.Session).StartDevTools)},
-	{api.RouteStopDevTools, token, plain, on((*session.Session).StopDevTools)},
-	{api.RouteShutdown, token, plain, (*daemon).shutdown},
-	{"/", token, plain, (*daemon).unknown},
+	{api.RouteHealth, anyone, usual, plain, (*daemon).health},
+	{api.RouteInfo, token, usual, plain, (*daemon).info},
+	{api.RouteHeartbeat, token, usual, plain, (*daemon).heartbeat},
+	{api.RouteRelease, token, usual, plain, (*daemon).release},
+	{api.RouteStart, token, usual, plain, (*daemon).start},
+	{api.RouteEnd, token, usual, plain, (*daemon).end},
+	{api.RouteObserve, token, usual, mixed, onImages((*session.Session).Observe)},
+	{api.RouteAct, token, usual, mixed, onProgress((*session.Session).Act)},
+	{api.RouteWait, token, usual, mixed, onImages((*session.Session).Wait)},
+	{api.RouteConfigure, token, usual, plain, on((*session.Session).Configure)},
+	{api.RouteHuman, token, usual, mixed, onProgress((*session.Session).RequestHuman)},
+	{api.RouteShow, token, usual, plain, (*daemon).show},
+	{api.RouteShell, token, usual, plain, on((*session.Session).Shell)},
+	{api.RouteSetCwd, token, usual, plain, on((*session.Session).SetCwd)},
+	{api.RouteJobOutput, token, usual, plain, on((*session.Session).JobOutput)},
+	{api.RouteJobStop, token, usual, plain, on((*session.Session).JobStop)},
+	{api.RouteJobList, token, usual, plain, on((*session.Session).JobList)},
+	{api.RouteListFiles, token, usual, plain, on((*session.Session).ListFiles)},
+	{api.RouteReadFile, token, usual, mixed, onImages((*session.Session).ReadFile)},
+	{api.RouteWriteFile, token, ofAFile, plain, on((*session.Session).WriteFile)},
+	{api.RouteEditFile, token, ofAFile, plain, on((*session.Session).EditFile)},
+	{api.RouteSearchFiles, token, usual, plain, on((*session.Session).SearchFiles)},
+	{api.RoutePutArchive, token, usual, itself, (*daemon).putArchive},
+	{api.RouteGetArchive, token, usual, itself, (*daemon).getArchive},
+	{api.RouteClipboard, token, usual, plain, on((*session.Session).Clipboard)},
+	{api.RouteOpenPath, token, usual, mixed, onImages((*session.Session).OpenPath)},
+	{api.RouteLaunchApp, token, usual, mixed, onImages((*session.Session).LaunchApp)},
+	{api.RoutePageText, token, usual, plain, on((*session.Session).PageText)},
+	{api.RouteStartDevTools, token, usual, plain, on((*session.Session).StartDevTools)},
+	{api.RouteStopDevTools, token, usual, plain, on((*session.Session).StopDevTools)},
+	{api.RouteShutdown, token, usual, plain, (*daemon).shutdown},
+	{"/", token, usual, plain, (*daemon).unknown},
 }
 
 func (d *daemon) health(*call) (any, error) {

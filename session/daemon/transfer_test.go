@@ -34,7 +34,7 @@ func answering(t *testing.T, log *bytes.Buffer, handle handler) (conn net.Conn) 
 	t.Helper()
 	d := newDaemon(config{Token: "token", Logger: slog.New(slog.NewTextHandler(log, nil))})
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d.serve(route{"GET /", anyone, itself, handle}, w, r)
+		d.serve(route{"GET /", anyone, usual, itself, handle}, w, r)
 	})}
 	ours, theirs := net.Pipe()
 	l := make(oneConn, 1)

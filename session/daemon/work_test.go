@@ -124,6 +124,7 @@ func TestWorkRequests(t *testing.T) {
 		{"read_file", `{}`, 400, api.CodeBadRequest},
 		{"write_file", `{"path":"","content":"` + large + `"}`, 400, api.CodeBadRequest}, // read to its end
 		{"edit_file", `{"path":"a","old_text":"b","new_text":"b"}`, 400, api.CodeBadRequest},
+		{"edit_file", `{"path":"","old_text":"` + large + `","new_text":"b"}`, 400, api.CodeBadRequest},
 		{"search_files", `{}`, 400, api.CodeBadRequest},
 		{"set_cwd", `{"path":"a\u0000b"}`, 400, api.CodeBadRequest},
 	} {
