@@ -32,6 +32,15 @@ func NewID() string {
 	return hex.EncodeToString(b[:])
 }
 
+// NewUUID returns a random UUID (RFC 9562 version 4), for a computer or a home.
+func NewUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails, see crypto/rand
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
 // ValidID reports whether id has the form of a session's or an owner's id.
 func ValidID(id string) bool {
 	if len(id) != 32 {

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -34,6 +35,15 @@ func TestIDs(t *testing.T) {
 }
 
 // S0-61.
+func TestNewUUID(t *testing.T) {
+	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	for range 100 {
+		if id, other := NewUUID(), NewUUID(); !form.MatchString(id) || id == other {
+			t.Errorf("%s, then %s", id, other)
+		}
+	}
+}
+
 func TestCleanTitle(t *testing.T) {
 	if got, err := CleanTitle("  Fill in the form \n"); err != nil || got != "Fill in the form" {
 		t.Errorf("%q, %v", got, err)

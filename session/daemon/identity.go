@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/session/private"
 )
 
@@ -58,8 +58,8 @@ func loadIdentity(stateDir, homeDir string) (id identity, err error) {
 		form *regexp.Regexp
 		make func() string
 	}{
-		{&id.ComputerID, state, "computer-id", uuidForm, newUUID},
-		{&id.HomeID, home, filepath.Join(private.Folder, "home-id"), uuidForm, newUUID},
+		{&id.ComputerID, state, "computer-id", uuidForm, api.NewUUID},
+		{&id.HomeID, home, filepath.Join(private.Folder, "home-id"), uuidForm, api.NewUUID},
 		{&id.ViewerKey, home, filepath.Join(private.Folder, "viewer-key"), keyForm, newKey},
 	} {
 		if *v.to, err = loadOrMake(v.root, v.file, v.form, v.make); err != nil {
@@ -95,16 +95,6 @@ func readPrivate(root *os.Root, name string) (string, bool) {
 	buf := make([]byte, 256)
 	n, _ := f.Read(buf)
 	return strings.TrimSpace(string(buf[:n])), true
-}
-
-// newUUID returns a random UUID (RFC 9562 version 4).
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails, see crypto/rand
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	h := hex.EncodeToString(b[:])
-	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
 }
 
 // newKey returns a random viewer key, each character equally likely.

@@ -72,7 +72,7 @@ func (c *call) create(ctx context.Context, s spec) error {
 	c.progress("Creating the container " + c.cfg.Name + ".")
 	ctx, cancel := context.WithTimeout(ctx, c.limits.work)
 	defer cancel()
-	computer := newUUID()
+	computer := api.NewUUID()
 	made, err := c.docker.ContainerCreate(ctx, c.createOptions(s, i, computer))
 	if isNameTaken(err) {
 		return errOthers

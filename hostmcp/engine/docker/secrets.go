@@ -4,14 +4,11 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"encoding/hex"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/moby/moby/client"
-
-	"github.com/falleng0d/computer-use-mcp/api"
 )
 
 // isFinished reports whether the container has its token.
@@ -67,13 +64,4 @@ func tarball(files ...file) io.Reader {
 	}
 	_ = w.Close()
 	return &buf
-}
-
-// newUUID returns a random UUID (RFC 9562 version 4).
-func newUUID() string {
-	b, _ := hex.DecodeString(api.NewID())
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	h := hex.EncodeToString(b)
-	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
 }
