@@ -358,6 +358,7 @@ func toLatin1(text string) string {
 	return b.String()
 }
 
+// fromLatin1 converts text of the type STRING.
 func fromLatin1(b []byte) string {
 	var text strings.Builder
 	for _, c := range b {

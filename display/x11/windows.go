@@ -247,7 +247,7 @@ func (q *questions) answer() (Window, error) {
 // classOf returns the class of a WM_CLASS property, which is instance and class,
 // each ended by a zero byte (ICCCM 4.1.2.5).
 func classOf(value []byte) string {
-	parts := strings.Split(latin1(value), "\x00")
+	parts := strings.Split(fromLatin1(value), "\x00")
 	if len(parts) > 1 && parts[1] != "" {
 		return parts[1]
 	}
@@ -259,7 +259,7 @@ func classOf(value []byte) string {
 // UTF-8 sections of those; characters of national sets become U+FFFD.
 func oldText(b []byte) string {
 	before, rest, found := bytes.Cut(b, []byte{esc})
-	text := latin1(before)
+	text := fromLatin1(before)
 	for found {
 		var section []byte
 		section, rest, found = bytes.Cut(rest, []byte{esc})
@@ -268,7 +268,7 @@ func oldText(b []byte) string {
 			text += string(section[2:])
 		case bytes.HasPrefix(section, []byte("%@")), bytes.HasPrefix(section, []byte("(B")),
 			bytes.HasPrefix(section, []byte("-A")):
-			text += latin1(section[2:])
+			text += fromLatin1(section[2:])
 		default:
 			text += "\uFFFD"
 		}
@@ -277,12 +277,3 @@ func oldText(b []byte) string {
 }
 
 const esc = 0x1b
-
-// latin1 converts text of the type STRING.
-func latin1(b []byte) string {
-	runes := make([]rune, len(b))
-	for i, c := range b {
-		runes[i] = rune(c)
-	}
-	return string(runes)
-}
