@@ -170,7 +170,7 @@ func menu(items []MenuItem, display, home string) string {
 	b.WriteString("[begin] (Menu)\n")
 	for _, item := range items {
 		command := fmt.Sprintf("export DISPLAY=%s HOME=%s; cd; exec >/dev/null 2>&1; %s",
-			display, shellQuote(home), item.Command)
+			display, supervise.ShellQuote(home), item.Command)
 		fmt.Fprintf(&b, "  [exec] (%s) {%s}\n", escape(item.Label, ")"), escape(command, "}"))
 	}
 	// There is no task bar: this is where minimised windows are found.
@@ -180,8 +180,6 @@ func menu(items []MenuItem, display, home string) string {
 
 // escape puts a backslash before a closing bracket of a menu file.
 func escape(s, bracket string) string { return strings.ReplaceAll(s, bracket, `\`+bracket) }
-
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // setEnv returns env with one variable set.
 func setEnv(env []string, name, value string) []string {

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/falleng0d/computer-use-mcp/display/supervise"
 )
 
 // Names inside a Folder.
@@ -62,7 +64,7 @@ func (f Folder) Install(program string) error {
 		path, text string
 		mode       os.FileMode
 	}{
-		{f.browser(), fmt.Sprintf("#!/bin/sh\nexec %s %s %s \"$@\"\n", shellQuote(program), Command, shellQuote(string(f))), 0o755},
+		{f.browser(), fmt.Sprintf("#!/bin/sh\nexec %s %s %s \"$@\"\n", supervise.ShellQuote(program), Command, supervise.ShellQuote(string(f))), 0o755},
 		{filepath.Join(string(f), "share/applications", entryID), "[Desktop Entry]\nType=Application\nName=Browser\nIcon=chromium\n" +
 			"Exec=" + execQuote(f.browser()) + " %u\nMimeType=" + strings.Join(types, ";") + ";\n", 0o644},
 		{filepath.Join(string(f), "config/mimeapps.list"), defaults.String(), 0o644},
@@ -112,8 +114,6 @@ func (f Folder) atSocket(do func(address string) error) error {
 	defer dir.Close()
 	return do(fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName))
 }
-
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // execQuote returns a word for the Exec key of a desktop entry. One that needs no quotes
 // gets none: some programs that read entries know none.

@@ -13,8 +13,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
+
+	"github.com/falleng0d/computer-use-mcp/display/supervise"
 )
 
 // The versions of the two packages that the image has, and that everything here was tried
@@ -63,14 +64,14 @@ func (s Session) Connect() (script string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s %s %s", s.run(connect), s.Name(), shellQuote(string(server))), nil
+	return fmt.Sprintf("%s %s %s", s.run(connect), s.Name(), supervise.ShellQuote(string(server))), nil
 }
 
 // Close returns a bash script that ends the session's processes and takes it off the list.
 func (s Session) Close() string { return s.run(disconnect) + " " + s.Name() }
 
 func (s Session) run(what string) string {
-	return shellQuote(s.Program) + " " + Command + " " + what
+	return supervise.ShellQuote(s.Program) + " " + Command + " " + what
 }
 
 // What the daemon's binary does for a session; the second argument.
@@ -98,5 +99,3 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout io.W
 	}
 	return errors.New("unknown arguments")
 }
-
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
