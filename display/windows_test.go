@@ -176,7 +176,7 @@ func TestMenuStartsPrograms(t *testing.T) {
 	hands := device.NewHolder()
 	defer hands.Release(context.Background())
 	click := func(x, y, button int) {
-		if err := errors.Join(hands.Move(x, y), hands.Click(button, 1)); err != nil {
+		if err := errors.Join(hands.Move(x, y), hands.Click(t.Context(), button, 1)); err != nil {
 			t.Fatal(err)
 		}
 	}

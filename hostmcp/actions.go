@@ -27,7 +27,7 @@ const maxWaitMS = int(api.MaxWait / time.Millisecond)
 var actionKinds = []Variant{
 	{Kind: api.KindClick, Doc: "click at x, y; double for a double click, which counts as two actions", Fields: []Field{
 		xField, yField, buttonField,
-		{Name: "double", Kind: Boolean, Doc: "Click twice."},
+		{Name: "double", Kind: Boolean, Doc: "Click twice. Two clicks in a row stay two."},
 		modifiersField, settleField,
 	}},
 	{Kind: api.KindMove, Doc: "move the pointer", Fields: []Field{xField, yField, settleField}},

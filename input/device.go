@@ -22,6 +22,7 @@ type Device struct {
 
 	keys   chan struct{} // holds one token; who takes it may strike keys
 	spares spares        // guarded by keys
+	clicks clicks
 
 	mu   sync.Mutex       // may be taken while having keys, not the other way round
 	down map[switched]int // guarded by mu: how many Holders hold it

@@ -454,7 +454,7 @@ func TestPointer(t *testing.T) {
 		}
 	}
 	for button := 1; button <= 9; button++ {
-		if err := h.Click(button, 2); err != nil {
+		if err := h.Click(t.Context(), button, 2); err != nil {
 			t.Error(err)
 		}
 		w.expect(strings.ReplaceAll("+N -N +N -N", "N", strconv.Itoa(button)))

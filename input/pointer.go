@@ -34,6 +34,7 @@ func (h *Holder) Move(x, y int) error {
 	if err := h.d.send(func() { h.d.conn.FakeMotion(x, y) }); err != nil {
 		return fmt.Errorf("move the pointer: %w", err)
 	}
+	h.d.clicks.moved(image.Pt(x, y))
 	h.d.onMove(x, y)
 	return nil
 }
@@ -58,21 +59,68 @@ func (h *Holder) Button(button int, down bool) error {
 	return nil
 }
 
-// Click presses and releases a button count times, as fast as a double click.
-func (h *Holder) Click(button, count int) error {
-	for range count {
-		if err := h.Button(button, true); err != nil {
+// Press presses a button and keeps it down, as Button does, for an agent: the press does
+// not make a double click of an earlier Click, Press or Drag. For that it may have to
+// wait, at most until ctx ends.
+func (h *Holder) Press(ctx context.Context, button int) error {
+	if err := h.d.clicks.apart(ctx, button); err != nil {
+		return fmt.Errorf("button %d: %w", button, err)
+	}
+	if err := h.Button(button, true); err != nil {
+		return err
+	}
+	return h.clicked(button, 1)
+}
+
+// Click presses and releases a button count times as one click, double click or triple
+// click, which an earlier one does not add to: see Press.
+func (h *Holder) Click(ctx context.Context, button, count int) error {
+	if err := h.d.clicks.apart(ctx, button); err != nil {
+		return fmt.Errorf("button %d: %w", button, err)
+	}
+	for i := range count {
+		if i > 0 {
+			if err := wait(ctx, clickGap); err != nil {
+				return fmt.Errorf("button %d: %w", button, err)
+			}
+		}
+		if err := h.tap(button); err != nil {
 			return err
 		}
-		if err := h.Button(button, false); err != nil {
+		if err := h.clicked(button, i+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// tap presses and releases a button.
+func (h *Holder) tap(button int) error {
+	if err := h.Button(button, true); err != nil {
+		return err
+	}
+	return h.Button(button, false)
+}
+
+// clicked notes the press of a button, the count-th of one click, once the X server has
+// handled it: until then it has no time.
+func (h *Holder) clicked(button, count int) error {
+	if err := h.d.Sync(); err != nil {
+		return fmt.Errorf("button %d: %w", button, err)
+	}
+	h.d.clicks.note(button, count)
+	return nil
+}
+
 // Scroll turns the wheel by a number of steps.
-func (h *Holder) Scroll(d Direction, steps int) error { return h.Click(int(d), steps) }
+func (h *Holder) Scroll(d Direction, steps int) error {
+	for range steps {
+		if err := h.tap(int(d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Drag moves to one place, presses a button, moves evenly to another place in the
 // given time, and releases the button. When ctx ends on the way the button is still
@@ -81,7 +129,7 @@ func (h *Holder) Drag(ctx context.Context, button int, from, to image.Point, d t
 	if err := h.Move(from.X, from.Y); err != nil {
 		return err
 	}
-	if err := h.Button(button, true); err != nil {
+	if err := h.Press(ctx, button); err != nil {
 		return err
 	}
 	defer func() {

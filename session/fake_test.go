@@ -206,7 +206,9 @@ func (h fakeHolder) Scroll(d input.Direction, steps int) error {
 	return h.s.event("scroll %d %d", d, steps)
 }
 
-func (h fakeHolder) Click(button, times int) error {
+func (h fakeHolder) Press(_ context.Context, button int) error { return h.Button(button, true) }
+
+func (h fakeHolder) Click(_ context.Context, button, times int) error {
 	for range times {
 		if err := errors.Join(h.Button(button, true), h.Button(button, false)); err != nil {
 			h.s.hold(fmt.Sprintf("button %d", button), true)

@@ -21,9 +21,9 @@ func (s *Session) perform(ctx context.Context, d *Desktop, h Holder, p step) err
 	}
 	switch p.Kind {
 	case api.KindClick:
-		return with(h, p.modifiers, func() error { return h.Click(p.button, p.Weight()) })
+		return with(h, p.modifiers, func() error { return h.Click(ctx, p.button, p.Weight()) })
 	case api.KindDown:
-		return h.Button(p.button, true)
+		return h.Press(ctx, p.button)
 	case api.KindUp:
 		return h.Button(p.button, false)
 	case api.KindDrag:

@@ -45,8 +45,10 @@ type Screen interface {
 type Holder interface {
 	Move(x, y int) error
 	Button(button int, down bool) error // 1 left, 2 middle, 3 right, 8 back, 9 forward
+	// Press and Click wait where they would make a double click of two clicks.
+	Press(ctx context.Context, button int) error
 	Key(keysym uint32, down bool) error
-	Click(button, times int) error
+	Click(ctx context.Context, button, times int) error
 	Scroll(direction input.Direction, steps int) error
 	Drag(ctx context.Context, button int, from, to image.Point, d time.Duration) error
 	// Chord holds the key for hold or until ctx ends, which is no error.
