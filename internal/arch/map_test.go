@@ -47,3 +47,41 @@ func TestTheMapIsTheTree(t *testing.T) {
 		}
 	}
 }
+
+// The line of docs/ARCHITECTURE.md that sums up the import table has every root folder but
+// those that both ends share, and no import of the table goes up in it.
+func TestTheSummaryOfImports(t *testing.T) {
+	text, err := os.ReadFile("../../docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(text), "Imports point down: ")
+	line, _, _ = strings.Cut(line, ". ")
+	levels := map[string]int{} // 0 is the highest
+	for level, names := range strings.Split(line, ">") {
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(names, -1) {
+			levels[m[1]] = level
+		}
+	}
+	levelOf := func(name string) (level int, ok bool) {
+		for ; name != "."; name = path.Dir(name) {
+			if level, ok = levels[name]; ok {
+				return level, true
+			}
+		}
+		return 0, false
+	}
+	shared := map[string]bool{"api": true, "transfer": true, "internal": true}
+	for _, r := range rules {
+		level, ok := levelOf(r.pkg)
+		root, _, _ := strings.Cut(r.pkg, "/")
+		if !ok && !shared[root] {
+			t.Errorf("%s is in no level of %q", r.pkg, line)
+		}
+		for _, name := range strings.Fields(r.imports) {
+			if below, known := levelOf(name); ok && known && below < level {
+				t.Errorf("%s imports %s, which stands above it in %q", r.pkg, name, line)
+			}
+		}
+	}
+}
