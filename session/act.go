@@ -147,7 +147,7 @@ func (b *batch) settles(p step) bool {
 // settle waits until the screen has reacted and rests, and decides whether the batch
 // goes on.
 func (b *batch) settle(ctx context.Context, out *api.Step, base settle.Baseline) error {
-	action := settle.Action{Kind: out.Kind, ThenKeys: b.keysFollow(out.Index)}
+	action := settle.Action{Kind: out.Kind, ThenKeys: b.keysFollow(out.Index), Last: out.Index == len(b.plan)-1}
 	v, err := settle.Watch(ctx, b.desktop.Screen.Frame(), b.session.tracker, action, base)
 	if err != nil {
 		return err

@@ -66,8 +66,13 @@ func Defaults(a Action) Config {
 		if a.ThenKeys {
 			c.Handover = handover
 		}
-	case "type": // echo is quick and comes in small pieces
-		c.Quiet, c.React = 120*time.Millisecond, 200*time.Millisecond
+	case "type":
+		// Nearly all text shows. A page that works some 10 ms for each key shows a
+		// sentence of 50 characters 600 to 800 ms after the last one.
+		c.React = 800 * time.Millisecond
+		if !a.Last { // a piece of the text is as good as all of it where nobody looks
+			c.Quiet = 120 * time.Millisecond
+		}
 	case "scroll":
 		c.Quiet = 150 * time.Millisecond
 	case "move": // most pointer motion changes nothing

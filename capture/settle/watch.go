@@ -18,6 +18,8 @@ type Action struct {
 	Kind string // of package api's actions
 	// ThenKeys says that the next action uses the keyboard.
 	ThenKeys bool
+	// Last says that the picture of the answer follows.
+	Last bool
 }
 
 // Baseline is the screen before an action.
