@@ -43,6 +43,10 @@ func summary(r api.ActRequest, a api.ActResult) string {
 func verdictText(s api.Step, settle *api.Settle) string {
 	switch s.Verdict {
 	case api.VerdictNoReaction:
+		if s.Kind == api.KindType {
+			return fmt.Sprintf("all of the text was sent; no visible change within %s. A busy program may show it later, and some show nothing; "+
+				"that is not failure, look again before you type it once more.", age(s.WaitedMS))
+		}
 		return fmt.Sprintf("no visible change within %s. It may have worked without a sign, hit nothing, or take longer; "+
 			"that is not failure, judge by the picture.", age(s.WaitedMS))
 	case api.VerdictResidual:
@@ -59,10 +63,19 @@ func verdictText(s api.Step, settle *api.Settle) string {
 		if s.Busy {
 			still = "the program still showed that it is busy"
 		}
-		return fmt.Sprintf("%s after %s%s. Call computer_wait until it is still, then look again.",
-			still, age(s.WaitedMS), changedText(s.Region))
+		return fmt.Sprintf("%s after %s%s. Call computer_wait until it is still, then look again.%s",
+			still, age(s.WaitedMS), changedText(s.Region), restlessText(s.Region, settle))
 	}
 	return ""
+}
+
+// restlessText tells a model what helps where a wait until the screen is still cannot.
+func restlessText(r *api.Region, settle *api.Settle) string {
+	if r == nil {
+		return ""
+	}
+	return " If it never is, as with an animation, " + ignoreCall(*r, settle) + " leaves that part out, a lower max_wait_ms makes actions wait less, " +
+		"and computer_act with settle \"off\" or settle_ms does not wait for it."
 }
 
 // ignoreCall writes the call that leaves out a region beside those that are left out
@@ -112,7 +125,11 @@ func waitText(r api.WaitRequest, w api.WaitResult) string {
 	if w.Region != nil && (r.For == api.WaitChange || !w.Met) {
 		text += " in " + regionText(*w.Region)
 	}
-	return fmt.Sprintf("%s; waited %s.\n%s", text, age(w.WaitedMS), observationText(w.Observation))
+	text += fmt.Sprintf("; waited %s.", age(w.WaitedMS))
+	if !w.Met {
+		text += restlessText(w.Region, w.Settle)
+	}
+	return text + "\n" + observationText(w.Observation)
 }
 
 // settleText tells a model which settling values are in force.

@@ -47,6 +47,9 @@ func TestActText(t *testing.T) {
 		{"no reaction", 1, []api.Step{{Kind: "move", Verdict: api.VerdictNoReaction, WaitedMS: 200}}, nil, []string{
 			"The action ran.", "Action 1 (move): no visible change within 200ms", "without a sign, hit nothing, or take longer", "not failure", "judge by the picture",
 		}},
+		{"type without reaction", 1, []api.Step{{Kind: "type", Verdict: api.VerdictNoReaction, WaitedMS: 800}}, nil, []string{
+			"Action 1 (type): all of the text was sent; no visible change within 800ms", "not failure", "look again before you type", "!hit nothing",
+		}},
 		// S3-30, S3-51: the moving part matters perhaps; if not, the exact call, or that it
 		// has been made already.
 		{"residual", 1, []api.Step{{Kind: "click", Verdict: api.VerdictResidual, WaitedMS: 1500, Region: region}}, nil, []string{
@@ -59,9 +62,11 @@ func TestActText(t *testing.T) {
 		// S3-29, S3-52
 		{"timeout", 1, []api.Step{{Kind: "click", Verdict: api.VerdictTimeout, WaitedMS: 8000, Region: region}}, nil, []string{
 			"still changing after 8s", "40x48 at 560, 40", "computer_wait",
+			`computer_configure with ignore_regions [{"x":1,"y":2,"width":3,"height":4},{"x":560,"y":40,"width":40,"height":48}] leaves that part out`,
+			"max_wait_ms", `settle "off" or settle_ms`,
 		}},
 		{"busy", 1, []api.Step{{Kind: "click", Verdict: api.VerdictTimeout, WaitedMS: 8000, Busy: true}}, nil, []string{
-			"Action 1 (click): the program still showed that it is busy after 8s.", "computer_wait",
+			"Action 1 (click): the program still showed that it is busy after 8s.", "computer_wait", "!ignore_regions",
 		}},
 		{"stopped", 4, []api.Step{
 			{Kind: "click", Verdict: api.VerdictSettled}, {Index: 1, Kind: "key", Verdict: api.VerdictNoReaction, WaitedMS: 300},
@@ -88,7 +93,7 @@ func TestWaitText(t *testing.T) {
 		want    string
 	}{
 		{api.WaitRequest{}, api.WaitResult{Met: true, WaitedMS: 500}, "The screen is still; waited 500ms.\nScreen"},
-		{api.WaitRequest{Region: region}, api.WaitResult{WaitedMS: 3000, Region: region}, "TIME RAN OUT. The region has not come to rest in 30x40 at 1, 2; waited 3s."},
+		{api.WaitRequest{Region: region}, api.WaitResult{WaitedMS: 3000, Region: region}, "TIME RAN OUT. The region has not come to rest in 30x40 at 1, 2; waited 3s. If it never is, as with an animation, computer_configure with ignore_regions"},
 		{api.WaitRequest{}, api.WaitResult{}, "TIME RAN OUT. The screen has not been watched long enough to call it still; waited 0s."},
 		{api.WaitRequest{For: "change"}, api.WaitResult{Met: true, Region: region}, "The screen changed in 30x40 at 1, 2;"},
 		{api.WaitRequest{For: "window", Title: "Save"}, api.WaitResult{Met: true}, `A window "Save" is there`},
