@@ -42,12 +42,12 @@ func lineTransport(r io.ReadCloser, w io.WriteCloser) mcp.Transport {
 // lockedWriter writes whole lines of several goroutines.
 type lockedWriter struct {
 	io.WriteCloser
-	mu sync.Mutex
+	turn sync.Mutex
 }
 
 func (w *lockedWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.turn.Lock()
+	defer w.turn.Unlock()
 	return w.WriteCloser.Write(p)
 }
 
