@@ -10,6 +10,8 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // errGone is the error of calls to a Chromium that has ended.
@@ -18,6 +20,10 @@ var errGone = errors.New("the browser has ended")
 // maxMessage is the largest message that is read, in bytes. Chromium sends none that
 // large unless it is asked for something that we never ask for.
 const maxMessage = 64 << 20
+
+// takeTime is how long a Chromium may take to read a command. It does so at once, unless
+// it hangs or somebody stopped it.
+const takeTime = 10 * time.Second
 
 // message is one message of the DevTools protocol in its flat form: a call with an id and
 // a method, an answer with an id, or an event with a method. It belongs to a session, or
@@ -45,6 +51,7 @@ type conn struct {
 	r    io.ReadCloser
 	w    io.WriteCloser
 	done chan struct{} // closed when nothing more comes
+	hung atomic.Bool   // closed because a command was not read
 
 	// onEvent is told of every event, from one goroutine and in their order. It must
 	// not call.
@@ -206,6 +213,10 @@ func (c *conn) send(m message) error {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	defer time.AfterFunc(takeTime, func() {
+		c.hung.Store(true)
+		c.close() // ends the Write
+	}).Stop()
 	if _, err := c.w.Write(append(data, 0)); err != nil {
 		return errGone
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // remote is the other end of a conn.
@@ -64,6 +66,20 @@ func TestCalls(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// A Chromium that is stopped reads no command. It keeps nobody waiting for ever.
+func TestCommandThatNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRemote(t)
+		began := time.Now()
+		if err := r.call(t.Context(), "", "A.b", nil, nil); !errors.Is(err, errGone) || !r.hung.Load() {
+			t.Errorf("%v, hung is %v", err, r.hung.Load())
+		}
+		if took := time.Since(began); took != takeTime {
+			t.Errorf("it took %v", took)
+		}
+	})
 }
 
 func TestCallEndsWithItsContext(t *testing.T) {

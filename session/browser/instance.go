@@ -107,7 +107,12 @@ func (i *instance) launch() error {
 			WithFix("Use shell to find out whether chromium is installed.")
 	}
 	i.conn = newConn(answersR, commandsW, i.event)
-	i.work.Go(i.conn.run)
+	i.work.Go(func() {
+		i.conn.run()
+		if i.conn.hung.Load() {
+			i.process.Kill()
+		}
+	})
 	b := i.browser
 	b.mu.Lock()
 	b.run, b.crash = i, ""
@@ -224,15 +229,12 @@ func (i *instance) close() {
 	i.mu.Lock()
 	i.quiet = true
 	i.mu.Unlock()
+	// By force where it does not end, nor even take a command.
+	defer time.AfterFunc(closeTime, i.process.Kill).Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	i.browser.all.exchange(ctx)                         // the last of its cookies
-	_ = i.conn.call(ctx, "", "Browser.close", nil, nil) // what comes of it shows below
-	select {
-	case <-i.process.Done():
-	case <-ctx.Done():
-		i.process.Kill()
-	}
+	_ = i.conn.call(ctx, "", "Browser.close", nil, nil) // what comes of it shows in ended
 	<-i.ended
 }
 
