@@ -183,7 +183,7 @@ func (i *instance) pageEvent(p *page, m message) {
 		delete(p.pending, e.RequestID)
 	case "DOMStorage.domStorageItemAdded", "DOMStorage.domStorageItemUpdated",
 		"DOMStorage.domStorageItemRemoved", "DOMStorage.domStorageItemsCleared":
-		if e.StorageID.IsLocalStorage {
+		if e.StorageID.IsLocalStorage && len(p.changed) < maxOrigins { // frames can make up any number
 			p.changed[e.StorageID.StorageKey] = true
 		}
 	}
