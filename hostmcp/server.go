@@ -213,8 +213,16 @@ func (s *Server) allowedTools() ([]string, error) {
 	}
 	allowed := splitNames(value)
 	unknown := func(name string) bool { _, ok := s.tool(name); return !ok }
-	if len(allowed) == 0 || slices.ContainsFunc(allowed, unknown) {
+	if len(allowed) == 0 {
 		return nil, badSetting(lookUp(settingTools), value)
+	}
+	if i := slices.IndexFunc(allowed, unknown); i >= 0 {
+		var names []string
+		for _, tool := range s.tools {
+			names = append(names, tool.Name)
+		}
+		e := badSetting(lookUp(settingTools), value)
+		return nil, e.WithFix("No tool is called %.60q; did you mean %s? %s", allowed[i], api.Nearest(allowed[i], names, 1)[0], e.Fix)
 	}
 	return append(allowed, "start_computer", "end_session"), nil
 }

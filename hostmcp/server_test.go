@@ -240,6 +240,15 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
+// Which of the names is no tool, and which one was meant.
+func TestUnknownToolInTheSetting(t *testing.T) {
+	c := connect(t, newServer(newFakeComputer(t), map[string]string{settingTools: "computer_observe,shel"}), "", nil)
+	text, _, isError := call(t, c, "start_computer", map[string]any{"title": "x"})
+	if !isError || !strings.Contains(text, `No tool is called "shel"; did you mean shell?`) {
+		t.Errorf("%v %s", isError, text)
+	}
+}
+
 // S0-47, S0-52, S3-43, S3-44, S3-46 and S3-47: what the user has chosen travels with every new session.
 func TestSettingsReachTheSession(t *testing.T) {
 	f := newFakeComputer(t)

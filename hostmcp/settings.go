@@ -211,6 +211,23 @@ func (s *Settings) duration(name string) (time.Duration, error) {
 	return parseDuration(value)
 }
 
+// CheckNames returns an error for each variable of an environment, such as [os.Environ]
+// returns it, that looks like a setting and is none. They have no effect.
+func CheckNames(environ []string) (unknown []*api.Error) {
+	var names []string
+	for _, s := range SettingTable {
+		names = append(names, s.Name)
+	}
+	for _, variable := range environ {
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, "COMPUTER_USE_") && !slices.Contains(names, name) {
+			unknown = append(unknown, api.Errorf(api.CodeBadRequest, "The environment variable %.100s is no setting and has no effect.", name).
+				WithFix("Did you mean %s? Correct or remove it.", api.Nearest(name, names, 1)[0]))
+		}
+	}
+	return unknown
+}
+
 func badSetting(s Setting, value string) *api.Error {
 	return api.Errorf(api.CodeBadRequest, "The environment variable %s is %.100q, which is not accepted: it must be %s.", s.Name, value, s.Form).
 		WithFix("Correct it in the client's configuration of this MCP server, then restart the server.")

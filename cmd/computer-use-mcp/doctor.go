@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 
 	"github.com/falleng0d/computer-use-mcp/hostmcp"
@@ -57,6 +58,10 @@ func (a *app) doctor(flags *flag.FlagSet) action {
 			d.told = func(engine.Check) {}
 		}
 		a.diagnose(ctx, d, *full)
+		// Last, because the rest does not depend on them.
+		for _, unknown := range hostmcp.CheckNames(os.Environ()) {
+			d.judge("settings", unknown, "")
+		}
 		if *asJSON {
 			if err := writeJSON(a.stdout, d); err != nil {
 				return err

@@ -75,6 +75,7 @@ func TestDoctorWithoutAnything(t *testing.T) {
 		{[]string{"DOCKER_HOST=ssh://far"}, "docker", "ssh"},
 		{[]string{"COMPUTER_USE_ENGINE=moon"}, "settings", `"moon"`},
 		{[]string{"COMPUTER_USE_ENGINE=moon", "COMPUTER_USE_LOG=loud"}, "settings settings", `"loud"`},
+		{[]string{"COMPUTER_USE_SCREENSIZE=800x600"}, "docker settings", "COMPUTER_USE_SCREENSIZE is no setting and has no effect.\n              Did you mean COMPUTER_USE_SCREEN_SIZE?"},
 		{[]string{"COMPUTER_USE_ENGINE=local", "COMPUTER_USE_NETWORK=offline"}, "engine", "COMPUTER_USE_NETWORK"},
 		{[]string{"COMPUTER_USE_ENGINE=local", "PATH=/nowhere"}, "computerd bwrap Xvfb fluxbox", "apt-get install bubblewrap"},
 		{[]string{"COMPUTER_USE_ENGINE=local", "PATH=/nowhere", "COMPUTER_USE_LOCAL_SANDBOX=off"}, "computerd Xvfb fluxbox", "UNSAFE"},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/hostmcp"
 )
 
@@ -139,7 +140,7 @@ func wrap(text, indent string) string {
 func didYouMean(name string, candidates []string) string {
 	best, least := "", 3 // more edits make another word
 	for _, c := range candidates {
-		d := edits(name, c)
+		d := api.Edits(name, c)
 		if strings.HasPrefix(c, name) && len(name) > 1 {
 			d = 1
 		}
@@ -151,26 +152,4 @@ func didYouMean(name string, candidates []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %s?", best)
-}
-
-// edits is the least number of bytes to insert, remove or replace to make b of a
-// (Levenshtein's distance).
-func edits(a, b string) int {
-	row := make([]int, len(b)+1) // of the prefix of a so far, for each prefix of b
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

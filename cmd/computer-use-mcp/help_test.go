@@ -66,14 +66,3 @@ func TestSynopsis(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
-
-func TestEdits(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"stop", "stop", 0}, {"stpo", "stop", 2}, {"logs", "log", 1}, {"kitten", "sitting", 3}} {
-		if got := edits(test.a, test.b); got != test.want {
-			t.Errorf("edits(%q, %q) = %d, want %d", test.a, test.b, got, test.want)
-		}
-	}
-}

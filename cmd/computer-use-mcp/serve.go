@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -25,6 +26,9 @@ func (a *app) serve(flags *flag.FlagSet) action {
 		// A client that stops reading is an error of a write, after which the sessions
 		// are ended in order; the signal would just end the process.
 		signal.Ignore(syscall.SIGPIPE)
+		for _, unknown := range hostmcp.CheckNames(os.Environ()) {
+			a.logger().Warn("settings", "error", unknown)
+		}
 		viewers := opener.New(a.logger())
 		defer viewers.Close()
 		server := a.server(chooseEngine, viewers)
