@@ -89,6 +89,8 @@ type JobOutput struct {
 	Running    bool   `json:"running"`
 	ExitCode   *int   `json:"exit_code,omitempty"` // once it has ended
 	DurationMS int64  `json:"duration_ms"`
+	// Notes say what the output does not, such as that the job has no screen.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Job is one background command.

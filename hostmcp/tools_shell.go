@@ -145,6 +145,9 @@ func jobOutput(ctx context.Context, c *Call, args api.JobOutputRequest) (*Reply,
 		text += fmt.Sprintf("; read on with offset %d", r.NextOffset)
 	}
 	text += "."
+	for _, note := range r.Notes {
+		text += " " + note
+	}
 	if r.Output != "" {
 		text += "\n" + strings.TrimSuffix(r.Output, "\n")
 	}

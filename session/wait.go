@@ -52,6 +52,11 @@ func (s *Session) Wait(ctx context.Context, r api.WaitRequest) (result api.WaitR
 		result.WaitedMS = time.Since(start).Milliseconds()
 		result.Region = region(where)
 		result.Observation, images, err = s.look(ctx, d, wish{view: s.viewOf(api.ImageOptions{})})
+		if !result.Met && (r.For == api.WaitWindow || r.For == api.WaitFile || r.For == api.WaitPort) {
+			if note := s.work.lost(); note != "" {
+				result.Notes = append(result.Notes, note)
+			}
+		}
 		return err
 	})
 	return result, images, err

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,10 +26,11 @@ type workspace struct {
 	mu       sync.Mutex
 	cwd      string            // guarded by mu; absolute
 	devtools *devtools.Session // guarded by mu; nil when none was started
+	bare     map[string]bool   // guarded by mu; the jobs that were started without a screen
 }
 
 func newWorkspace(cfg Config, session string) *workspace {
-	return &workspace{shell: cfg.Shells.Shell(session), cwd: cfg.Programs.Home}
+	return &workspace{shell: cfg.Shells.Shell(session), cwd: cfg.Programs.Home, bare: map[string]bool{}}
 }
 
 func (w *workspace) folder() string {
@@ -58,15 +62,25 @@ func (s *Session) Shell(ctx context.Context, r api.ShellRequest) (result api.She
 	}
 	defer done()
 	timeout := time.Duration(r.Timeout * float64(time.Second))
+	bare := s.Desktop() == nil && !r.Keep // one that is kept gets no screen in any case
+	command := s.command(r.Command, r.Keep)
 	if r.Background {
-		result.Job, err = s.work.shell.StartJob(s.command(r.Command, r.Keep), r.Keep, timeout)
+		result.Job, err = s.work.shell.StartJob(command, r.Keep, timeout)
+		if err == nil && bare {
+			s.work.mu.Lock()
+			s.work.bare[result.Job] = true
+			s.work.mu.Unlock()
+		}
 		return result, err
 	}
 	if timeout == 0 {
 		timeout = s.settings.shellTimeout
 	}
 	most := s.settings.shellMax
-	result, err = s.work.shell.Run(ctx, s.command(r.Command, false), min(timeout, most))
+	result, err = s.work.shell.Run(ctx, command, min(timeout, most))
+	if bare && missesScreen(result.Stdout+result.Stderr) {
+		result.Notes = append(result.Notes, "This session had no screen yet, so DISPLAY was not set. Call computer_observe, which opens it, then start programs with windows again.")
+	}
 	if timeout > most {
 		result.Notes = append(result.Notes, fmt.Sprintf("The timeout was %v, the longest that the user allows, and not %v.", most, timeout))
 	}
@@ -74,6 +88,38 @@ func (s *Session) Shell(ctx context.Context, r api.ShellRequest) (result api.She
 		result.Stopped.WithFix("No command may run longer than that in the foreground. Run it with background, or do less at once.")
 	}
 	return result, err
+}
+
+// missing is what programs print that look for a screen where there is none.
+var missing = regexp.MustCompile(`\bDISPLAY\b|(open|connect to) display`)
+
+// missesScreen reports whether a program's output says that it has found no screen.
+func missesScreen(output string) bool { return missing.MatchString(output) }
+
+// bareNote is for a job that ended, maybe because it was started without a screen; empty
+// for others.
+func (w *workspace) bareNote(job string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.bare[job] {
+		return ""
+	}
+	return "It was started before this session had a screen, without DISPLAY. Programs with windows start once computer_observe has opened one: start it again then."
+}
+
+// lost tells of the session's last job when that has failed, for somebody who may wait
+// for what it was to do; empty otherwise.
+func (w *workspace) lost() string {
+	jobs := slices.DeleteFunc(w.shell.Jobs(), func(j api.Job) bool { return j.Keep })
+	if len(jobs) == 0 {
+		return ""
+	}
+	last := jobs[len(jobs)-1]
+	if last.Running || last.Stopped || last.ExitCode == nil || *last.ExitCode == 0 {
+		return ""
+	}
+	note := fmt.Sprintf("Job %s (%.60q) has ended with exit code %d; job_output says more.", last.Job, last.Command, *last.ExitCode)
+	return strings.TrimSpace(note + " " + w.bareNote(last.Job))
 }
 
 // SetCwd changes the folder in which commands start and relative paths begin.
@@ -98,6 +144,9 @@ func (s *Session) JobOutput(ctx context.Context, r api.JobOutputRequest) (result
 	}
 	defer done()
 	result, err = s.work.shell.Output(ctx, r)
+	if note := s.work.bareNote(r.Job); note != "" && missesScreen(result.Output) {
+		result.Notes = append(result.Notes, note)
+	}
 	return result, explain(ctx, err)
 }
 

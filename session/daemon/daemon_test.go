@@ -24,6 +24,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/input"
 	"github.com/falleng0d/computer-use-mcp/internal/leaktest"
 	"github.com/falleng0d/computer-use-mcp/session"
+	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -106,6 +107,7 @@ func newHarness(t testing.TB) *harness {
 	logger := slog.New(slog.NewTextHandler(h.log, nil))
 	table := session.NewTable(session.Config{
 		Open:   func(context.Context, int, int) (session.Screen, error) { return h.screen, nil },
+		Shells: shell.New(shell.Config{OutputDir: t.TempDir() + "/jobs"}),
 		Logger: logger,
 	})
 	h.daemon = newDaemon(config{

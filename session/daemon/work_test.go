@@ -41,6 +41,67 @@ func TestShellDoesNotWaitForTheScreen(t *testing.T) {
 	<-acted
 }
 
+// A program with a window that starts before the session has a screen is told apart from
+// one that fails otherwise: the answer says what was missing, and so does a wait.
+func TestShellWithoutAScreen(t *testing.T) {
+	h := newHarness(t)
+	session := h.start(t)
+	const command = "echo 'paint: cannot open display: ' >&2; exit 7"
+	run := func(background bool) api.ShellResult {
+		t.Helper()
+		r, err := h.Shell(t.Context(), session, api.ShellRequest{Command: command, Background: background})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	output := func(job string) api.JobOutput {
+		t.Helper()
+		for {
+			r, err := h.JobOutput(t.Context(), session, api.JobOutputRequest{Job: job, WaitMS: 5000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !r.Running {
+				return r
+			}
+		}
+	}
+	await := func() string {
+		t.Helper()
+		none := int64(0)
+		r, _, err := h.Wait(t.Context(), session, api.WaitRequest{For: api.WaitWindow, Title: "paint", TimeoutMS: &none})
+		if err != nil || r.Met {
+			t.Fatal(r.Met, err)
+		}
+		return strings.Join(r.Notes, " ")
+	}
+	if r := run(false); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "computer_observe") {
+		t.Errorf("%+v", r)
+	}
+	if r, err := h.Shell(t.Context(), session, api.ShellRequest{Command: "echo 'display: none'; exit 1"}); err != nil || len(r.Notes) != 0 {
+		t.Errorf("another failure: %+v, %v", r, err)
+	}
+	job := run(true).Job
+	if r := output(job); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "before this session had a screen") {
+		t.Errorf("%+v", r)
+	}
+	if notes := await(); !strings.Contains(notes, "Job "+job) || !strings.Contains(notes, "exit code 7") || !strings.Contains(notes, "before this session had a screen") {
+		t.Errorf("%s", notes)
+	}
+	// That wait has opened the screen.
+	if r := run(false); len(r.Notes) != 0 {
+		t.Errorf("with a screen: %+v", r)
+	}
+	job = run(true).Job
+	if r := output(job); len(r.Notes) != 0 {
+		t.Errorf("with a screen: %+v", r)
+	}
+	if notes := await(); !strings.Contains(notes, "Job "+job) || strings.Contains(notes, "had a screen") {
+		t.Errorf("with a screen: %s", notes)
+	}
+}
+
 // A caller that hangs up ends its command; so does the end of the session, whose caller
 // gets the output and the reason.
 func TestShellEndsEarly(t *testing.T) {
