@@ -29,7 +29,7 @@ func appTools() []Tool {
 			OpenWorld:   true,
 			Ordered:     true,
 			Fields: []Field{
-				{Name: "application", Kind: String, Required: true, Max: api.MaxApplication, Min: 1, Doc: "browser, terminal, the name of an installed application, or a program on PATH."},
+				{Name: "application", Kind: String, Required: true, Max: api.MaxApplication, Min: 1, Doc: "browser, terminal, the name of an installed application, or a program on PATH or by its path."},
 				{Name: "uri", Kind: String, Doc: "Address or file to open in it; the browser opens it in a new tab."},
 			},
 			Run: with(launchApp),

@@ -13,6 +13,7 @@ import (
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/session/apps"
+	"github.com/falleng0d/computer-use-mcp/session/files"
 )
 
 // windowTime is how long a program that was started may take to show its window. A
@@ -68,7 +69,11 @@ func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string
 			return err
 		}
 	}
-	app, err := d.apps().Find(application, cmp.Or(path, address))
+	program := application
+	if strings.Contains(program, "/") { // a path, as in a shell
+		program = files.Resolve(s.table.cfg.Programs.Home, s.work.folder(), program)
+	}
+	app, err := d.apps().Find(program, cmp.Or(path, address))
 	if err != nil {
 		return err
 	}

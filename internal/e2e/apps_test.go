@@ -244,11 +244,13 @@ func TestLaunchApp(t *testing.T) {
 	if n := strings.Count(windows(got), "XTerm"); n != 1 || !strings.Contains(windows(got), "XTerm focused:true") {
 		t.Errorf("raised: %s", windows(got))
 	}
-	// A program on PATH, with a file.
+	// A program on PATH or by its path, with a file.
 	c.write("a b.txt", "x", 0o644)
-	launch("words", "~/a b.txt")
-	if words := c.words(); len(words) != 1 || words[0] != "/home/computer/a b.txt" {
-		t.Errorf("words was started with %q", words)
+	for _, program := range []string{"words", "~/.local/bin/words", "./.local/bin/words", ".local/bin/words", "/home/computer/.local/bin/words"} {
+		launch(program, "~/a b.txt")
+		if words := c.words(); len(words) != 1 || words[0] != "/home/computer/a b.txt" {
+			t.Errorf("%s was started with %q", program, words)
+		}
 	}
 	// The browser, by all its names, is the screen's; an address opens in a new tab.
 	c.write("one.html", "<title>one</title>", 0o644)
@@ -259,7 +261,9 @@ func TestLaunchApp(t *testing.T) {
 		}
 		s.refused("not_found", "launch_app", map[string]any{"session": s.id, "application": name, "uri": "~/missing.html"})
 	}
-	s.refused("not_found", "launch_app", map[string]any{"session": s.id, "application": "no such program"})
+	if r := s.refused("not_found", "launch_app", map[string]any{"session": s.id, "application": "no such program"}); !strings.Contains(r.Fix, "Installed are") {
+		t.Errorf("%s", r.Fix)
+	}
 	// What it says last ends our sentence, with one full stop.
 	c.write(".local/bin/fails", "#!/bin/sh\necho Try --help for more information.\nexit 3\n", 0o755)
 	if r := s.refused("not_found", "launch_app", map[string]any{"session": s.id, "application": "fails"}); !strings.HasSuffix(r.Message, "Try --help for more information.") || strings.HasSuffix(r.Message, "..") {

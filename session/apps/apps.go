@@ -61,14 +61,29 @@ func (a Apps) Find(name, uri string) (App, error) {
 	}
 	program, ok := a.lookUp(name)
 	if !ok {
-		return App{}, api.Errorf(api.CodeNotFound, "No window, installed application or program is called %.100q.", name).
-			WithFix("Use a name from the windows list, the name of an installed application, or a program on PATH; one that takes arguments is started with shell, with background.")
+		fix := "Use a name from the windows list, the name of an installed application, or a program on PATH; one that takes arguments is started with shell, with background."
+		if near := a.nearest(name); len(near) > 0 {
+			fix += " Installed are, among others: " + strings.Join(near, ", ") + "."
+		}
+		return App{}, api.Errorf(api.CodeNotFound, "No window, installed application or program is called %.100q.", name).WithFix("%s", fix)
 	}
 	app := App{Name: name, Argv: []string{program}}
 	if uri != "" {
 		app.Argv = append(app.Argv, uri)
 	}
 	return app, nil
+}
+
+// nearest lists some applications of the menu, those first whose names are most like name.
+func (a Apps) nearest(name string) []string {
+	const most = 5
+	var names []string
+	for _, e := range a.entries() {
+		if !e.unlisted && !slices.Contains(names, e.name) {
+			names = append(names, e.name)
+		}
+	}
+	return api.Nearest(name, names, most)
 }
 
 // start returns the application of an entry with what it opens.

@@ -161,6 +161,10 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %q, %v", name, got, err)
 		}
 	}
+	// What is installed is named, the likeliest first and what no menu has left out.
+	if _, err := i.Find("Painter", ""); err == nil || !strings.HasSuffix(api.AsError(err).Fix, "Installed are, among others: Paint Studio, Processes, Chromium Web Browser.") {
+		t.Errorf("%v", err)
+	}
 	// Whoever gives arguments is told where they go.
 	if _, err := i.Find("paint --studio", ""); err == nil || !strings.Contains(api.AsError(err).Fix, "with shell") {
 		t.Errorf("a name with an argument: %v", err)
