@@ -170,6 +170,44 @@ func TestChord(t *testing.T) {
 	}
 }
 
+// A letter that the layout lacks is a key that Shift makes the capital of, for agents and
+// for viewers, also when the small letter was typed before.
+func TestShiftedCommands(t *testing.T) {
+	for _, layout := range []string{"us", "ru", "gr"} {
+		t.Run(layout, func(t *testing.T) {
+			t.Parallel()
+			d, s := openDevice(t, layout)
+			w := openWatcher(t, s)
+			h := d.NewHolder()
+			for _, c := range []struct{ key, want string }{
+				{"ctrl+shift+t", "+Shift_L +Control_L +T -T -Control_L -Shift_L"},
+				{"ctrl+t", "+Control_L +t -t -Control_L"},
+				{"shift+alt+N", "+Shift_L +Meta_L +N -N -Meta_L -Shift_L"},
+				{"shift+q", "+Shift_L +Q -Q -Shift_L"},
+			} {
+				chord, err := ParseKey(c.key)
+				if err == nil {
+					err = h.Chord(t.Context(), chord, 0)
+				}
+				if err != nil {
+					t.Errorf("%s: %v", c.key, err)
+				}
+				w.expect(c.want)
+			}
+			if err := h.Type(t.Context(), "vw"); err != nil {
+				t.Fatal(err)
+			}
+			w.expect("+v -v +w -w")
+			press(t, h, keysym.ControlL, keysym.ShiftL)
+			strikeKeys(t, h, 'V', 'W')
+			w.expect("+Control_L +Shift_L +V -V +W -W")
+			if err := h.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestChordLocks(t *testing.T) {
 	d, _ := openDevice(t, "us")
 	h := d.NewHolder()
@@ -214,13 +252,13 @@ func TestRelease(t *testing.T) {
 	d, s := openDevice(t, "us")
 	w := openWatcher(t, s)
 	a, b := d.NewHolder(), d.NewHolder()
-	press(t, a, keysym.ControlL, 'x', 0x01000416)
+	press(t, a, keysym.ControlL, 'x', 0x01000436)
 	press(t, b, keysym.ControlL, 'y')
 	a.Button(1, true)
 	b.Button(1, true)
 	a.Button(3, true)
 	b.Keycode(94, true)
-	w.expect("+Control_L +x +U0416 +y +1 +3 +less")
+	w.expect("+Control_L +x +U0436 +y +1 +3 +less")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 2 {
@@ -232,7 +270,7 @@ func TestRelease(t *testing.T) {
 	if codes := keysDown(t, d); !slices.Equal(codes, []byte{yKey, controlKey, 94}) {
 		t.Errorf("after the first Release keys %v are down", codes)
 	}
-	w.expect("-3 -U0416 -x")
+	w.expect("-3 -U0436 -x")
 	if err := b.Release(ended); err != nil {
 		t.Error(err)
 	}

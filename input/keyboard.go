@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"slices"
 	"time"
 
+	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/input/keysym"
 )
 
@@ -18,6 +17,12 @@ const (
 	// a program, and what is typed before that has set up its terminal reaches it as the
 	// shell's raw keys: without a pause `cat > file` read CR for each newline.
 	lineTime = 30 * time.Millisecond
+	// firstTime is the pause behind the first key of a text: GTK's file dialogs make the
+	// field for a path on that key, and lose what comes before it is on the screen.
+	firstTime = 40 * time.Millisecond
+	// enterTime is how old a text must be for the Enter behind it: GTK's dialogs drop an
+	// Enter while they still look for files that the name may mean.
+	enterTime = 300 * time.Millisecond
 )
 
 // Type strikes the keys of a text: exactly its characters, whatever layout is in
@@ -45,10 +50,11 @@ func (d *Device) strikeAll(ctx context.Context, syms []uint32) (done int, err er
 		if err != nil {
 			return done, err
 		}
-		for part := range strokes(syms[done : done+n]) {
-			if ctx.Err() != nil {
-				return done, context.Cause(ctx)
+		for bound := done + n; done < bound; {
+			if err := d.pause(ctx, syms, done); err != nil {
+				return done, err
 			}
+			part := syms[done:partEnd(syms, done, bound)]
 			err := d.step(func() error {
 				for _, sym := range part {
 					p, _ := s.l.find(sym)
@@ -61,33 +67,106 @@ func (d *Device) strikeAll(ctx context.Context, syms []uint32) (done int, err er
 			if err != nil {
 				return done, err
 			}
-			done += len(part)
-			if part[len(part)-1] == keysym.Return && done < len(syms) {
-				select {
-				case <-time.After(lineTime):
-				case <-ctx.Done():
-				}
+			if part[0] != keysym.Return {
+				d.typed = time.Now()
 			}
+			done += len(part)
 		}
 	}
 	return done, nil
 }
 
-// strokes cuts keysyms into what is struck in one go: at most chunk of them, and
-// nothing behind an Enter.
-func strokes(syms []uint32) iter.Seq[[]uint32] {
-	return func(yield func([]uint32) bool) {
-		for len(syms) > 0 {
-			n := min(chunk, len(syms))
-			if i := slices.Index(syms[:n], keysym.Return); i >= 0 {
-				n = i + 1
-			}
-			if !yield(syms[:n]) {
-				return
-			}
-			syms = syms[n:]
-		}
+// partEnd returns the end of what is struck in one go from a key on: at most chunk keys,
+// with no pause among them, of which the last is before bound.
+func partEnd(syms []uint32, from, bound int) int {
+	end := from + 1
+	for end < min(bound, from+chunk) && !pauses(syms, end) {
+		end++
 	}
+	return end
+}
+
+// pauses reports whether a text pauses before the key at index i.
+func pauses(syms []uint32, i int) bool {
+	return i == 1 || syms[i-1] == keysym.Return || closes(syms, i)
+}
+
+// closes reports whether the key at index i is the Enter that a text ends with.
+func closes(syms []uint32, i int) bool { return syms[i] == keysym.Return && i == len(syms)-1 }
+
+// pause waits as long as a text pauses before the key at index i.
+func (d *Device) pause(ctx context.Context, syms []uint32, i int) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	switch {
+	case closes(syms, i):
+		if err := d.beforeEnter(ctx); err != nil {
+			return err
+		}
+	case i == 1:
+		return d.afterFirst(ctx)
+	}
+	if i > 0 && syms[i-1] == keysym.Return {
+		return wait(ctx, lineTime)
+	}
+	return nil
+}
+
+// afterFirst returns when the focused program should be ready for more than the first key
+// of a text: it has taken that key, had time for what it does then, and has done it.
+func (d *Device) afterFirst(ctx context.Context) error {
+	f, err := d.answerer()
+	if err == nil && f != nil {
+		err = d.hurry(ctx, f)
+	}
+	if err == nil {
+		err = wait(ctx, firstTime)
+	}
+	if err == nil && f != nil {
+		err = d.hurry(ctx, f)
+	}
+	return err
+}
+
+// beforeEnter returns when the text that was typed last is old enough for an Enter. For
+// terminals any is: xterm, which has no dialogs, is told by not answering.
+func (d *Device) beforeEnter(ctx context.Context) error {
+	left := time.Until(d.typed.Add(enterTime))
+	if left <= 0 {
+		return nil
+	}
+	f, err := d.answerer()
+	if err != nil || f == nil {
+		return err
+	}
+	if err := d.hurry(ctx, f); err != nil {
+		return err
+	}
+	return wait(ctx, left)
+}
+
+// answerer returns the focused window, nil if there is none that answers.
+func (d *Device) answerer() (f *x11.Focus, err error) {
+	err = d.step(func() error {
+		f, err = d.conn.Focus()
+		return err
+	})
+	if f != nil && !f.CanAnswer() {
+		f = nil
+	}
+	return f, err
+}
+
+// hurry waits for a program's answer, but not for long: text for one that hangs is taken
+// when it goes on.
+func (d *Device) hurry(ctx context.Context, f *x11.Focus) error {
+	brief, cancel := context.WithTimeoutCause(ctx, unknownWait, errNoAnswer)
+	defer cancel()
+	if err := d.waitAnswer(brief, f); !errors.Is(err, errNoAnswer) {
+		return err
+	}
+	return nil
 }
 
 // Chord strikes a key while the modifiers of c, and no others, are held. The key
@@ -115,6 +194,11 @@ func (d *Device) chord(ctx context.Context, c Chord, hold time.Duration) error {
 	}
 	if _, err := s.bind(ctx, []uint32{c.Key}, len(c.Modifiers) > 0); err != nil {
 		return err
+	}
+	if c.Key == keysym.Return {
+		if err := d.beforeEnter(ctx); err != nil {
+			return err
+		}
 	}
 	p, _ := s.l.find(c.Key)
 	if s.l.modifiers(c.Key) != 0 {
@@ -159,7 +243,7 @@ func (h *Holder) keyDown(ctx context.Context, sym uint32) error {
 		return err
 	}
 	defer end()
-	if _, err := s.bind(ctx, []uint32{sym}, false); err != nil {
+	if _, err := s.bind(ctx, []uint32{sym}, s.before.Held&notTyped != 0); err != nil {
 		return err
 	}
 	p, _ := s.l.find(sym)
@@ -234,10 +318,17 @@ func (d *Device) begin(ctx context.Context) (s *stance, end func(), err error) {
 }
 
 // bind makes sure that the first n keysyms are on the keyboard: as many as one change
-// of the key map can do, and at least one. base asks for places without modifier.
-func (s *stance) bind(ctx context.Context, syms []uint32, base bool) (n int, err error) {
+// of the key map can do, and at least one. command asks for a key for one keysym that
+// modifiers can be held with.
+func (s *stance) bind(ctx context.Context, syms []uint32, command bool) (n int, err error) {
 	spares := &s.d.spares
-	n, missing, slots := spares.plan(s.l, syms, base, &s.down)
+	plan := func() (int, []uint32, []*slot) {
+		if command {
+			return spares.planCommand(s.l, syms[0], &s.down)
+		}
+		return spares.plan(s.l, syms, &s.down)
+	}
+	n, missing, slots := plan()
 	if last := lastPending(slots); !last.IsZero() {
 		if err := s.d.waitTaken(ctx, last); err != nil {
 			return 0, err
@@ -247,7 +338,7 @@ func (s *stance) bind(ctx context.Context, syms []uint32, base bool) (n int, err
 		if err := s.d.step(s.readLayout); err != nil {
 			return 0, err
 		}
-		n, missing, slots = spares.plan(s.l, syms, base, &s.down)
+		n, missing, slots = plan()
 	}
 	if n == 0 {
 		return 0, fmt.Errorf("the keyboard has no spare key for %s", keysym.Name(syms[0]))

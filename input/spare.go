@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unicode"
 
 	"github.com/falleng0d/computer-use-mcp/display/x11"
 	"github.com/falleng0d/computer-use-mcp/input/keysym"
@@ -87,18 +88,9 @@ func spareType(keymap *x11.Keymap) (kind byte, levels int) {
 
 // plan looks how far a text can be typed with one change of the key map. It returns
 // the number of keysyms it took from the front, those among them to be bound, and the
-// slots for these. base leaves only slots that need no modifier; busy are keys that
-// are down.
-func (s *spares) plan(l *layout, syms []uint32, base bool, busy *x11.KeySet) (n int, missing []uint32, victims []*slot) {
-	var free []*slot
-	for _, slot := range s.slots {
-		if !busy.Has(slot.keycode) && (slot.level == 0 || !base) {
-			free = append(free, slot)
-		}
-	}
-	slices.SortStableFunc(free, func(a, b *slot) int {
-		return cmp.Or(cmp.Compare(min(a.sym, 1), min(b.sym, 1)), a.used.Compare(b.used))
-	})
+// slots for these. busy are keys that are down.
+func (s *spares) plan(l *layout, syms []uint32, busy *x11.KeySet) (n int, missing []uint32, victims []*slot) {
+	free := s.free(busy)
 	for _, sym := range syms {
 		sym = keysym.Canonical(sym)
 		if _, ok := l.find(sym); ok {
@@ -118,6 +110,71 @@ func (s *spares) plan(l *layout, syms []uint32, base bool, busy *x11.KeySet) (n 
 		n++
 	}
 	return n, missing, free[:len(missing)]
+}
+
+// free returns the slots of keys that are not busy, those to use first before others.
+func (s *spares) free(busy *x11.KeySet) []*slot {
+	var free []*slot
+	for _, slot := range s.slots {
+		if !busy.Has(slot.keycode) {
+			free = append(free, slot)
+		}
+	}
+	slices.SortStableFunc(free, func(a, b *slot) int {
+		return cmp.Or(cmp.Compare(min(a.sym, 1), min(b.sym, 1)), a.used.Compare(b.used))
+	})
+	return free
+}
+
+// planCommand is plan for one key that is struck with Control, Alt, Super or Shift held,
+// whatever the program makes of it then. A character takes a whole key, as on a keyboard:
+// the small letter, and with Shift the capital one.
+func (s *spares) planCommand(l *layout, sym uint32, busy *x11.KeySet) (n int, missing []uint32, victims []*slot) {
+	sym = keysym.Canonical(sym)
+	lower, upper := cases(sym)
+	p, found := l.find(sym)
+	var second *slot
+	for _, first := range s.free(busy) {
+		if first.level != 0 || found && first.keycode != p.keycode {
+			continue
+		}
+		second = s.at(first.keycode, 1)
+		if first.sym == lower && (second == nil || second.sym == upper) {
+			return 1, nil, nil
+		}
+		missing, victims = []uint32{lower}, []*slot{first}
+		if second != nil {
+			missing, victims = append(missing, upper), append(victims, second)
+		}
+		return 1, missing, victims
+	}
+	if found {
+		return 1, nil, nil // on a key of the layout
+	}
+	return 0, nil, nil
+}
+
+// at returns the slot of a level of a key, nil if there is none.
+func (s *spares) at(keycode byte, level int) *slot {
+	for _, slot := range s.slots {
+		if slot.keycode == keycode && slot.level == level {
+			return slot
+		}
+	}
+	return nil
+}
+
+// cases returns what a key without and with Shift stands for that has a character on it.
+func cases(sym uint32) (lower, upper uint32) {
+	r, ok := keysym.Rune(sym)
+	if !ok {
+		return sym, sym
+	}
+	lower, upper = keysym.FromRune(unicode.ToLower(r)), keysym.FromRune(unicode.ToUpper(r))
+	if sym != lower && sym != upper { // in a title's case, as U+01C5 is
+		return sym, sym
+	}
+	return lower, upper
 }
 
 // bindings gives the victims their new keysyms and returns the keys to change.

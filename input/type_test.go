@@ -48,6 +48,8 @@ var states = map[string]struct {
 	"us":                {layout: "us"},
 	"de":                {layout: "de"},
 	"fr":                {layout: "fr"},
+	"ru":                {layout: "ru"},
+	"gr":                {layout: "gr"},
 	"us of us,ru":       {layout: "us,ru"},
 	"ru of us,ru":       {layout: "us,ru", group: 1},
 	"caps us":           {layout: "us", mods: x11.Lock},
