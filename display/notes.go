@@ -63,13 +63,17 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// TakeNotes returns what happened to the screen since the last call, one sentence
-// for each event, for whoever acts on the screen.
+// TakeNotes returns what happened to the screen since the last call, one sentence for
+// each event, for whoever acts on the screen; and while its window manager is gone, each
+// time, that it is.
 func (s *Screen) TakeNotes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	notes := s.notes
 	s.notes = nil
+	if s.ended[managerUnit] && len(notes) == 0 { // that it has not started is a note already
+		notes = append(notes, "The screen's window manager has stopped and is being started again. Until then windows may be missing here; look again in a moment.")
+	}
 	return notes
 }
 

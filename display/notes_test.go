@@ -38,6 +38,20 @@ func TestNotesOfAnXServerGoWithIt(t *testing.T) {
 	wantNotes(t, s, "X server stopped", "window manager stopped")
 }
 
+// Whoever looks while the window manager is gone is told, each time until it is back.
+func TestNotesWhileTheWindowManagerIsGone(t *testing.T) {
+	s := newScreen(New(Config{}), 1, 640, 480, nil)
+	close(s.opened)
+	s.setConnections(&connections{})
+	wantNotes(t, s)
+	s.report(supervise.Event{Kind: supervise.Ended, Unit: managerUnit, Err: errors.New("killed")})
+	wantNotes(t, s, "windows may be missing")
+	wantNotes(t, s, "windows may be missing")
+	s.report(supervise.Event{Kind: supervise.Up})
+	wantNotes(t, s, "was started again")
+	wantNotes(t, s)
+}
+
 // wantNotes takes the screen's notes and compares each with a part of it.
 func wantNotes(t *testing.T, s *Screen, parts ...string) {
 	t.Helper()
