@@ -284,6 +284,31 @@ func TestWhoIsReplacedIsTold(t *testing.T) {
 		t.Errorf("from there Tab leads to %q", focused)
 	}
 
+	// What was said goes with the other's control, and with the session.
+	for _, over := range []func(*Session){
+		func(s *Session) { s.Control = Control{By: "nobody"} },
+		func(s *Session) { s.State = Ended },
+	} {
+		mine := time.Now()
+		c.edit(3, func(s *Session) { s.Control = Control{By: "human", Name: "A page", Since: mine} })
+		b.Until("document.querySelector('#facts').innerText.includes('A page has control')")
+		b.unlock()
+		c.edit(3, func(s *Session) { s.Viewers++ }) // the page hears whose control it is
+		b.Until(fmt.Sprintf("document.querySelector('#facts').innerText.includes('%d viewer')", c.sessions[0].Viewers))
+		c.edit(3, func(s *Session) { s.Control = Control{By: "human", Name: "A page", Since: mine.Add(time.Second)} })
+		c.lastSeat().setMine(false, "Another page took control.")
+		b.Until("document.querySelector('#notice-text').textContent === 'Another page took control.'")
+		c.edit(3, func(s *Session) { s.Viewers++ }) // a list from before says nothing of them
+		b.Until(fmt.Sprintf("document.querySelector('#facts').innerText.includes('%d viewer')", c.sessions[0].Viewers))
+		if said := b.Text("#notice"); said != "Another page took control." {
+			t.Errorf("while they have control the page says %q", said)
+		}
+		c.edit(3, over)
+		b.Until("document.querySelector('#notice-text').textContent === ''")
+		c.edit(3, func(s *Session) { s.State = Live })
+		b.Until("!document.querySelector('#lock').disabled")
+	}
+
 	// With control again, nothing says that it is lost.
 	b.unlock()
 	if said := b.Text("#notice"); said != "" {

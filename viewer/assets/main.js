@@ -69,6 +69,7 @@ live.addEventListener("sessions", ({ detail }) => {
   sessions = detail.sessions ?? [];
   clockOffset = new Date(detail.now) - Date.now();
   connected = true;
+  screen.heed(sessions.find((s) => s.screen === screen.number));
   render();
 });
 

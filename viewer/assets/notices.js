@@ -24,6 +24,11 @@ export function notice(sentence, button = null) {
   if (sentence) timer = setTimeout(() => notice(""), 8000);
 }
 
+// retract takes a sentence back if it is still there.
+export function retract(sentence) {
+  if (sentence && byId("notice-text").textContent === sentence) notice("");
+}
+
 export const clearNotice = () => notice("");
 
 const asked = new Set(); // requests that were notified

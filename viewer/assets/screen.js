@@ -3,7 +3,7 @@
 
 import { byId, setAttribute } from "./dom.js";
 import { copyOut } from "./clipboard.js";
-import { notice } from "./notices.js";
+import { notice, retract } from "./notices.js";
 
 const view = byId("screen");
 const stage = byId("stage");
@@ -29,6 +29,10 @@ export class Screen {
   #wait = firstWait;
   #timer = 0;
   #attempt = 0; // tells a late event of an earlier connection
+  #why = ""; // what the person was told when control was lost
+  #session; // as the list last said
+  #lease = ""; // since when somebody had control while this page was the last to have it
+  #others = false; // somebody else has control, as far as the list says
   #inputAt = 0; // when the person last did something to the screen
 
   constructor(live, changed) {
@@ -108,8 +112,11 @@ export class Screen {
   // setMine obeys the computer's word on whether this page has control.
   setMine(mine, why = "") {
     if (why || mine) notice(why); // control makes words about a locked screen wrong
+    if (why || mine) this.#why = why;
     if (mine === this.mine) return;
     this.mine = mine;
+    if (mine) this.#lease = "";
+    this.heed(this.#session); // the list may have been first to know
     this.#inputAt = Date.now();
     setAttribute(view, "data-mine", mine ? "" : null);
     const focused = stage.contains(document.activeElement);
@@ -119,6 +126,18 @@ export class Screen {
     if (mine) this.canvas?.focus();
     // Not on Unlock: the next key of a person who types would take control back at once.
     else if (focused) byId("screen-title").focus();
+  }
+
+  // heed looks at what the list says of this screen: what was said of somebody else who
+  // took control is over with their control.
+  heed(session) {
+    this.#session = session;
+    const person = session?.state !== "ended" && session?.control.by === "human";
+    const lease = person ? session.control.since : "";
+    if (this.mine) this.#lease ||= lease;
+    const others = person && !this.mine && lease !== this.#lease;
+    if (this.#others && !others) retract(this.#why);
+    this.#others = others;
   }
 
   // warn tells a person who does nothing that control is about to expire.
