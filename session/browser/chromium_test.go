@@ -160,6 +160,10 @@ func TestChromium(t *testing.T) {
 			fmt.Fprintf(w, "<a href=/%d>link %[1]d</a> ", n)
 		}
 	})
+	mux.HandleFunc("GET /password", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("WWW-Authenticate", "Basic realm=x")
+		w.WriteHeader(http.StatusUnauthorized)
+	})
 	site := httptest.NewServer(mux)
 	t.Cleanup(site.Close)
 
@@ -179,6 +183,25 @@ func TestChromium(t *testing.T) {
 			if target.Type != "page" {
 				t.Errorf("Chromium has loaded a %s, %s; a flag may keep it from that", target.Type, target.URL)
 			}
+		}
+	})
+	t.Run("error pages", func(t *testing.T) {
+		gone := httptest.NewServer(nil)
+		gone.Close()
+		if p := s.text(t, gone.URL+"/abc", "ERR_CONNECTION_REFUSED", 1000); p.URL != gone.URL+"/abc" {
+			t.Errorf("%+v", p)
+		}
+		if err := s.Open(t.Context(), site.URL+"/password"); err != nil {
+			t.Fatal(err)
+		}
+		var refusal *api.Error
+		eventually(t, "a password is asked for", func() bool {
+			_, err := s.Page(t.Context(), 1000)
+			refusal, _ = errors.AsType[*api.Error](err)
+			return refusal != nil
+		})
+		if refusal.Code != api.CodeBusy || !strings.Contains(refusal.Message, site.URL+"/password") || !strings.Contains(refusal.Message, "asks for a user name") {
+			t.Errorf("%v", refusal)
 		}
 	})
 	t.Run("page text", func(t *testing.T) {

@@ -14,7 +14,7 @@ type page struct {
 	session string // of ours with it
 	target  string // also the id of its main frame
 	came    int    // how many tabs had come before it
-	url     string // of its document
+	url     string // of its document; of an error page, that of the page that could not be shown
 	ready   bool   // it was set up
 	shown   int    // how far in front it was when it last answered lookFront
 	silent  bool   // it did not answer the last time
@@ -128,12 +128,12 @@ func (i *instance) setUp(p *page) {
 		}
 	}
 	var got struct {
-		FrameTree struct{ Frame struct{ URL string } }
+		FrameTree struct{ Frame struct{ URL, UnreachableURL string } }
 	}
 	_ = i.conn.call(ctx, p.session, "Page.getFrameTree", nil, &got)
 	i.mu.Lock()
 	if p.url == blank { // it may have gone somewhere before it told of that
-		p.url = cmp.Or(got.FrameTree.Frame.URL, blank)
+		p.url = cmp.Or(got.FrameTree.Frame.UnreachableURL, got.FrameTree.Frame.URL, blank)
 	}
 	p.ready = true
 	i.tell()
@@ -147,7 +147,7 @@ func (i *instance) pageEvent(p *page, m message) {
 		RequestID string
 		Type      string
 		Message   string
-		Frame     struct{ ID, URL string }
+		Frame     struct{ ID, URL, UnreachableURL string }
 		StorageID struct {
 			SecurityOrigin string
 			StorageKey     string
@@ -164,7 +164,7 @@ func (i *instance) pageEvent(p *page, m message) {
 		p.loading = p.loading && e.FrameID != p.target
 	case "Page.frameNavigated":
 		if e.Frame.ID == p.target {
-			p.url, p.crashed = e.Frame.URL, false
+			p.url, p.crashed = cmp.Or(e.Frame.UnreachableURL, e.Frame.URL), false
 			clear(p.pending)
 		}
 	case "Inspector.targetCrashed":

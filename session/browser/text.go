@@ -13,6 +13,10 @@ import (
 //go:embed text.js
 var textScript string
 
+// errorPage is the address that a page of Chromium's own has which says that another one
+// cannot be shown.
+const errorPage = "chrome-error://chromewebdata/"
+
 // textTime bounds the reading of a page, whose scripts may keep it from answering.
 const textTime = 10 * time.Second
 
@@ -52,6 +56,13 @@ func (b *Browser) Page(ctx context.Context, most int) (api.PageText, error) {
 	case err != nil:
 		return text, api.Errorf(api.CodeScreenFailed, "The page could not be read: %v.", err).
 			WithFix("It may have gone on to another one: try again, or look at the screen.").WithRetry()
+	}
+	if text.URL == errorPage {
+		text.URL = front.url
+		if text.Text == "" { // it is blank while a dialog of Chromium's asks
+			return text, api.Errorf(api.CodeBusy, "The page %.200q is not shown yet: the browser asks for a user name and password first.", front.url).
+				WithFix("Answer on the screen, with a name and password that you were given or by request_human; Escape leaves it. Then read the page.")
+		}
 	}
 	return text, nil
 }
