@@ -128,7 +128,9 @@ func (i *instance) setUp(p *page) {
 		}
 	}
 	var got struct {
-		FrameTree struct{ Frame struct{ URL, UnreachableURL string } }
+		FrameTree struct {
+			Frame struct{ URL, UnreachableURL string }
+		}
 	}
 	_ = i.conn.call(ctx, p.session, "Page.getFrameTree", nil, &got)
 	i.mu.Lock()
