@@ -42,7 +42,7 @@ var actionKinds = []Variant{
 		settleField,
 	}},
 	{Kind: api.KindType, Doc: "type Unicode text where the keyboard focus is; a newline is Enter, a tab is Tab", Fields: []Field{
-		{Name: "text", Kind: String, Required: true, Doc: fmt.Sprintf("Text to type, exactly; at most %d characters in one call. What a program reads that a line of it starts goes into the next action.", api.MaxTextRunes)},
+		{Name: "text", Kind: String, Required: true, Doc: fmt.Sprintf("Text to type, exactly; at most %d characters in one call. What a program reads that a line of it starts goes into the next action. In Chromium's Open dialog Enter cancels: click Open.", api.MaxTextRunes)},
 		settleField,
 	}},
 	{Kind: api.KindKey, Doc: "press a key such as enter, esc, tab, f5, page_down, a, with modifiers", Fields: []Field{

@@ -115,22 +115,23 @@ func (d *Device) pause(ctx context.Context, syms []uint32, i int) error {
 
 // afterFirst returns when the focused program should be ready for more than the first key
 // of a text: it has taken that key, had time for what it does then, and has done it.
+// xterm, which does not answer, is ready at once.
 func (d *Device) afterFirst(ctx context.Context) error {
 	f, err := d.answerer()
-	if err == nil && f != nil {
-		err = d.hurry(ctx, f)
+	if err != nil || f == nil {
+		return err
 	}
-	if err == nil {
-		err = wait(ctx, firstTime)
+	if err := d.hurry(ctx, f); err != nil {
+		return err
 	}
-	if err == nil && f != nil {
-		err = d.hurry(ctx, f)
+	if err := wait(ctx, firstTime); err != nil {
+		return err
 	}
-	return err
+	return d.hurry(ctx, f)
 }
 
 // beforeEnter returns when the text that was typed last is old enough for an Enter. For
-// terminals any is: xterm, which has no dialogs, is told by not answering.
+// xterm, which does not answer, any is.
 func (d *Device) beforeEnter(ctx context.Context) error {
 	left := time.Until(d.typed.Add(enterTime))
 	if left <= 0 {
