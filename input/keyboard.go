@@ -96,21 +96,19 @@ func closes(syms []uint32, i int) bool { return syms[i] == keysym.Return && i ==
 
 // pause waits as long as a text pauses before the key at index i.
 func (d *Device) pause(ctx context.Context, syms []uint32, i int) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
+	err := ctx.Err()
 	switch {
+	case err != nil:
+		return context.Cause(ctx)
 	case closes(syms, i):
-		if err := d.beforeEnter(ctx); err != nil {
-			return err
-		}
+		err = d.beforeEnter(ctx)
 	case i == 1:
-		return d.afterFirst(ctx)
+		err = d.afterFirst(ctx)
 	}
-	if i > 0 && syms[i-1] == keysym.Return {
-		return wait(ctx, lineTime)
+	if err == nil && i > 0 && syms[i-1] == keysym.Return {
+		err = wait(ctx, lineTime)
 	}
-	return nil
+	return err
 }
 
 // afterFirst returns when the focused program should be ready for more than the first key
