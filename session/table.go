@@ -17,6 +17,10 @@ import (
 	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
 
+// maxSessions is how many sessions a Table holds. Only 16 have a screen, but each has a
+// control group and commands of its own, and an agent in a loop opens one after the other.
+const maxSessions = 256
+
 // remembered is how many ended sessions a Table can still explain.
 const remembered = 1000
 
@@ -71,7 +75,9 @@ func NewTable(cfg Config) *Table {
 	}
 }
 
-// Start opens a session. It counts as a heartbeat of its owner. No screen is opened.
+// Start opens a session. It counts as a heartbeat of its owner. No screen is opened. The
+// error is an api.Error: of CodeBusy when there are maxSessions, of CodeComputerStopped
+// once Run has ended, else of CodeBadRequest.
 func (t *Table) Start(r api.StartRequest) (*Session, error) {
 	title, err := api.CleanTitle(r.Title)
 	if err != nil {
@@ -89,12 +95,11 @@ func (t *Table) Start(r api.StartRequest) (*Session, error) {
 	s.tracker = settle.NewTracker(s.settings.autoIgnore)
 	s.work = newWorkspace(t.cfg, s.id)
 	t.mu.Lock()
-	if t.stopped {
+	if err := t.full(); err != nil {
 		t.mu.Unlock()
 		end(nil)
 		s.work.shell.End()
-		return nil, api.Errorf(api.CodeComputerStopped, "The computer is shutting down.").
-			WithFix("Call start_computer again in a few seconds.").WithRetry()
+		return nil, err
 	}
 	t.sessions[s.id] = s
 	t.beats[r.Owner] = now
@@ -103,6 +108,19 @@ func (t *Table) Start(r api.StartRequest) (*Session, error) {
 	t.reschedule()
 	t.cfg.Logger.Info("session started", "session", s.id, "title", s.title, "owner", s.owner)
 	return s, nil
+}
+
+// full says why no session can start, nil if one can. The caller holds mu.
+func (t *Table) full() error {
+	switch {
+	case t.stopped:
+		return api.Errorf(api.CodeComputerStopped, "The computer is shutting down.").
+			WithFix("Call start_computer again in a few seconds.").WithRetry()
+	case len(t.sessions) >= maxSessions:
+		return api.Errorf(api.CodeBusy, "The computer has %d sessions already.", len(t.sessions)).
+			WithFix("Go on with the session that you have, or end those that are not needed with end_session. One that is not used ends by itself.").WithRetry()
+	}
+	return nil
 }
 
 // Get returns the session with the given id. The error is an api.Error of

@@ -297,6 +297,25 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
+// An agent in a loop does not fill the computer.
+func TestSessionsAreLimited(t *testing.T) {
+	table, _ := newTable(t)
+	first := start(t, table, nil)
+	for range maxSessions - 1 {
+		start(t, table, nil)
+	}
+	_, err := table.Start(api.StartRequest{Title: "Test", Owner: owner})
+	if e := wantCode(t, err, api.CodeBusy); !strings.Contains(e.Message, "256") || !strings.Contains(e.Fix, "end_session") || !e.Retryable {
+		t.Errorf("%v", e)
+	}
+	if n := len(table.Sessions()); n != maxSessions {
+		t.Errorf("%d sessions", n)
+	}
+	table.End(first.ID())
+	start(t, table, nil)
+	table.Release(owner)
+}
+
 func TestOldEndingsAreForgotten(t *testing.T) {
 	table, _ := newTable(t)
 	first := start(t, table, nil)
