@@ -49,7 +49,7 @@ func (h *Heart) Run(ctx context.Context) error {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			if context.Cause(ctx) == ErrMoved {
+			if errors.Is(context.Cause(ctx), ErrMoved) {
 				return nil
 			}
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
