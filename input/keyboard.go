@@ -20,8 +20,8 @@ const (
 	// firstTime is the pause behind the first key of a text: GTK's file dialogs make the
 	// field for a path on that key, and lose what comes before it is on the screen.
 	firstTime = 40 * time.Millisecond
-	// enterTime is how old a text must be for the Enter behind it: GTK's dialogs drop an
-	// Enter while they still look for files that the name may mean.
+	// enterTime is how old a text in a dialog must be for the Enter behind it: GTK's file
+	// dialogs drop an Enter while they still look for files that the name may mean.
 	enterTime = 300 * time.Millisecond
 )
 
@@ -128,8 +128,8 @@ func (d *Device) afterFirst(ctx context.Context) error {
 	return d.hurry(ctx, f)
 }
 
-// beforeEnter returns when the text that was typed last is old enough for an Enter. For
-// xterm, which does not answer, any is.
+// beforeEnter returns when the text that was typed last is old enough for an Enter, which
+// it is at once where the focus is in no dialog.
 func (d *Device) beforeEnter(ctx context.Context) error {
 	left := time.Until(d.typed.Add(enterTime))
 	if left <= 0 {
@@ -137,6 +137,14 @@ func (d *Device) beforeEnter(ctx context.Context) error {
 	}
 	f, err := d.answerer()
 	if err != nil || f == nil {
+		return err
+	}
+	dialog := false
+	err = d.step(func() error {
+		dialog, err = f.IsDialog()
+		return err
+	})
+	if err != nil || !dialog {
 		return err
 	}
 	if err := d.hurry(ctx, f); err != nil {

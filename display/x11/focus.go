@@ -52,7 +52,7 @@ func (f *Focus) find() error {
 		f.window = 0
 	}
 	for w := f.window; w != 0 && w != c.root; {
-		offers, err := c.offersPing(w)
+		offers, err := c.lists(w, "WM_PROTOCOLS", "_NET_WM_PING")
 		if err != nil {
 			return err
 		}
@@ -69,22 +69,23 @@ func (f *Focus) find() error {
 	return nil
 }
 
-func (c *Conn) offersPing(w xproto.Window) (bool, error) {
-	protocols, err := c.atom("WM_PROTOCOLS")
+// lists reports whether a property of a window, which is a list of atoms, has one.
+func (c *Conn) lists(w xproto.Window, property, atom string) (bool, error) {
+	list, err := c.atom(property)
 	if err != nil {
 		return false, err
 	}
-	ping, err := c.atom("_NET_WM_PING")
+	wanted, err := c.atom(atom)
 	if err != nil {
 		return false, err
 	}
 	const most = 64 // units of 4 bytes
-	p, err := xproto.GetProperty(c.x, false, w, protocols, xproto.AtomAtom, 0, most).Reply()
+	p, err := xproto.GetProperty(c.x, false, w, list, xproto.AtomAtom, 0, most).Reply()
 	if err != nil {
 		return false, err
 	}
 	for i := 0; i+4 <= len(p.Value); i += 4 {
-		if xproto.Atom(binary.LittleEndian.Uint32(p.Value[i:])) == ping {
+		if xproto.Atom(binary.LittleEndian.Uint32(p.Value[i:])) == wanted {
 			return true, nil
 		}
 	}
@@ -94,6 +95,22 @@ func (c *Conn) offersPing(w xproto.Window) (bool, error) {
 // CanAnswer reports whether the window's program offers to answer a Ping. Programs
 // made with the common toolkits do, xterm does not.
 func (f *Focus) CanAnswer() bool { return f.pinged != 0 }
+
+// IsDialog reports whether the window that CanAnswer is a dialog: by its type (Extended
+// Window Manager Hints), or because it belongs to another window (Inter-Client
+// Communication Conventions Manual, section 4.1.2.6).
+func (f *Focus) IsDialog() (bool, error) {
+	dialog, err := f.c.lists(f.pinged, "_NET_WM_WINDOW_TYPE", "_NET_WM_WINDOW_TYPE_DIALOG")
+	if err == nil && !dialog {
+		var owner *xproto.GetPropertyReply
+		owner, err = xproto.GetProperty(f.c.x, false, f.pinged, xproto.AtomWmTransientFor, xproto.AtomWindow, 0, 1).Reply()
+		dialog = err == nil && len(owner.Value) > 0
+	}
+	if vanished(err) {
+		return false, nil
+	}
+	return dialog, failed("ask whether a window is a dialog", err)
+}
 
 var pings atomic.Uint32
 
