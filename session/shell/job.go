@@ -44,23 +44,35 @@ func (s *Shell) StartJob(c Command, keep bool, timeout time.Duration) (string, e
 	if keep {
 		jobs, outer = &s.all.kept, nil
 	}
-	if err := jobs.makeRoom(); err != nil {
+	if err := jobs.reserve(); err != nil {
 		return "", err
 	}
+	j, err := s.startJob(c, outer, keep, timeout)
+	jobs.fill(j)
+	if err != nil {
+		return "", err
+	}
+	if s.hasEnded() && !keep {
+		j.release() // End may not have seen it
+	}
+	return j.id, nil
+}
+
+func (s *Shell) startJob(c Command, outer *Scope, keep bool, timeout time.Duration) (*job, error) {
 	output, err := newRing(s.all.cfg.OutputDir, api.MaxJobOutput)
 	if err != nil {
-		return "", api.Errorf(api.CodeInternal, "The job's output cannot be kept: %v.", err)
+		return nil, api.Errorf(api.CodeInternal, "The job's output cannot be kept: %v.", err)
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
 		output.close()
-		return "", startError(c, err)
+		return nil, startError(c, err)
 	}
 	p, err := s.start(c, outer, w, w)
 	if err != nil {
 		r.Close()
 		output.close()
-		return "", err
+		return nil, err
 	}
 	j := &job{
 		id: api.NewID()[:8], command: shown(c.Line), keep: keep, started: time.Now(), process: p, pipe: r, output: output,
@@ -68,11 +80,7 @@ func (s *Shell) StartJob(c Command, keep bool, timeout time.Duration) (string, e
 	}
 	go j.collect()
 	go j.wait(timeout)
-	jobs.add(j)
-	if s.hasEnded() && !keep {
-		j.release() // End may not have seen it
-	}
-	return j.id, nil
+	return j, nil
 }
 
 func shown(command string) string {
@@ -222,32 +230,42 @@ func (s *Shell) job(id string) (*job, error) {
 
 // jobs is a list of jobs, oldest first. The zero value is empty.
 type jobs struct {
-	mu   sync.Mutex
-	list []*job // guarded by mu
+	mu       sync.Mutex
+	list     []*job // guarded by mu
+	starting int    // guarded by mu; places that are reserved
 }
 
-// makeRoom forgets the oldest job that has ended when there are as many as may be.
-func (js *jobs) makeRoom() error {
+// reserve takes a place for a job. When all are taken it forgets the oldest job that has
+// ended.
+func (js *jobs) reserve() error {
 	js.mu.Lock()
-	defer js.mu.Unlock()
-	if len(js.list) < api.MaxJobs {
-		return nil
+	var forgotten *job
+	if taken := len(js.list) + js.starting; taken >= api.MaxJobs {
+		i := slices.IndexFunc(js.list, func(j *job) bool { return !j.running() })
+		if i < 0 {
+			js.mu.Unlock()
+			return api.Errorf(api.CodeBusy, "%d jobs run already.", taken).
+				WithFix("Stop one with job_stop; job_list shows them.")
+		}
+		forgotten = js.list[i]
+		js.list = slices.Delete(js.list, i, i+1)
 	}
-	i := slices.IndexFunc(js.list, func(j *job) bool { return !j.running() })
-	if i < 0 {
-		return api.Errorf(api.CodeBusy, "%d jobs run already.", len(js.list)).
-			WithFix("Stop one with job_stop; job_list shows them.")
+	js.starting++
+	js.mu.Unlock()
+	if forgotten != nil {
+		forgotten.release()
 	}
-	old := js.list[i]
-	js.list = slices.Delete(js.list, i, i+1)
-	old.release()
 	return nil
 }
 
-func (js *jobs) add(j *job) {
+// fill gives a reserved place to a job, or back when that is nil.
+func (js *jobs) fill(j *job) {
 	js.mu.Lock()
 	defer js.mu.Unlock()
-	js.list = append(js.list, j)
+	js.starting--
+	if j != nil {
+		js.list = append(js.list, j)
+	}
 }
 
 func (js *jobs) all() []*job {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,13 +151,24 @@ func TestJobTimeout(t *testing.T) {
 	}
 }
 
-// The oldest job that has ended makes room for a new one; while all run there is none.
+// The oldest job that has ended makes room for a new one; while all run there is none, also
+// for those that come at once.
 func TestJobLimit(t *testing.T) {
 	b := newBench(t, false)
 	first := b.start1("true", false)
 	b.read(first)
-	for range api.MaxJobs {
-		b.start1("sleep 60", false)
+	var started atomic.Int32
+	var starting sync.WaitGroup
+	for range api.MaxJobs + 8 {
+		starting.Go(func() {
+			if _, err := b.StartJob(Command{Line: "sleep 60", Dir: b.home}, false, 0); err == nil {
+				started.Add(1)
+			}
+		})
+	}
+	starting.Wait()
+	if n := started.Load(); n != api.MaxJobs {
+		t.Errorf("%d jobs were started", n)
 	}
 	if _, err := b.Output(t.Context(), api.JobOutputRequest{Job: first}); api.AsError(err).Code != api.CodeNotFound {
 		t.Errorf("the first job: %v", err)
