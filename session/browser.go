@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"os"
-	"syscall"
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/session/browser"
@@ -79,19 +78,4 @@ func (s *Session) PageText(ctx context.Context, r api.PageTextRequest) (page api
 		return err
 	})
 	return page, err
-}
-
-// Done is closed when the program has ended.
-func (p *program) Done() <-chan struct{} { return p.done }
-
-// Ending says how the program ended, once Done is closed, and what it said last.
-func (p *program) Ending() (how string, failed bool, said string) {
-	return p.state, p.failed, p.output.String()
-}
-
-// Kill ends the program with its process group.
-func (p *program) Kill() {
-	if !p.hasEnded() { // else its number may be somebody else's
-		syscall.Kill(-p.pid, syscall.SIGKILL)
-	}
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/falleng0d/computer-use-mcp/session/shell"
 )
 
@@ -44,6 +46,36 @@ type program struct {
 	state  string // how it ended, once done is closed
 	failed bool   // it ended with another status than 0
 	output tail
+
+	mu     sync.Mutex
+	reaped bool // guarded by mu; pid may be somebody else's
+}
+
+// Done is closed when the program has ended.
+func (p *program) Done() <-chan struct{} { return p.done }
+
+// Ending says how the program ended, once Done is closed, and what it said last.
+func (p *program) Ending() (how string, failed bool, said string) {
+	return p.state, p.failed, p.output.String()
+}
+
+// Kill ends the program with its process group.
+func (p *program) Kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		syscall.Kill(-p.pid, syscall.SIGKILL)
+	}
+}
+
+// reap returns when the program has ended and its number is free.
+func (p *program) reap(cmd *exec.Cmd) {
+	for unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cmd.Wait()
+	p.reaped = true
 }
 
 // hasEnded reports whether the program has ended. Then state, failed and its last output
@@ -92,7 +124,7 @@ func (c *children) start(how Programs, screen Screen, argv []string, files ...*o
 	}()
 	go func() {
 		defer close(run.done)
-		cmd.Wait()
+		run.reap(cmd)
 		run.state = cmd.ProcessState.String()
 		run.failed = !cmd.ProcessState.Success()
 		if run.failed {
