@@ -22,7 +22,8 @@ type Device struct {
 
 	keys   chan struct{} // holds one token; who takes it may strike keys
 	spares spares        // guarded by keys
-	typed  time.Time     // guarded by keys; when the last text was struck
+	struck time.Time     // guarded by keys; when the last key was
+	typed  time.Time     // guarded by keys; when the last text was, but for its Enter
 	clicks clicks
 
 	mu   sync.Mutex       // may be taken while having keys, not the other way round

@@ -67,8 +67,9 @@ func (d *Device) strikeAll(ctx context.Context, syms []uint32) (done int, err er
 			if err != nil {
 				return done, err
 			}
+			d.struck = time.Now()
 			if part[0] != keysym.Return {
-				d.typed = time.Now()
+				d.typed = d.struck
 			}
 			done += len(part)
 		}
@@ -213,7 +214,8 @@ func (d *Device) chord(ctx context.Context, c Chord, hold time.Duration) error {
 	}
 	s.set(mods|p.mods, p.group)
 	s.strike(p.keycode)
-	d.spares.struck(c.Key, time.Now())
+	d.struck = time.Now()
+	d.spares.struck(c.Key, d.struck)
 	if hold > 0 {
 		select {
 		case <-time.After(hold):
@@ -259,7 +261,8 @@ func (h *Holder) keyDown(ctx context.Context, sym uint32) error {
 		s.set(s.around(sym, p), p.group)
 	}
 	h.hold(switched{code: p.keycode}, sym, again)
-	h.d.spares.struck(sym, time.Now())
+	h.d.struck = time.Now()
+	h.d.spares.struck(sym, h.d.struck)
 	return nil
 }
 
@@ -299,6 +302,7 @@ func (h *Holder) Keycode(keycode byte, down bool) error {
 	key := switched{code: keycode}
 	if down {
 		h.hold(key, keysym.None, s.l.keymap.Keys[keycode].Modifiers == 0)
+		h.d.struck = time.Now()
 	} else {
 		h.letGo(func(o hold) bool { return o.switched == key })
 	}
@@ -336,8 +340,11 @@ func (s *stance) bind(ctx context.Context, syms []uint32, command bool) (n int, 
 		return spares.plan(s.l, syms, &s.down)
 	}
 	n, missing, slots := plan()
-	if last := lastPending(slots); !last.IsZero() {
-		if err := s.d.waitTaken(ctx, last); err != nil {
+	// A program may still have the events of the characters that were in these places. And
+	// Xlib reads its first map when the first key comes, and only then asks to be told of
+	// changes: what is changed in between it never learns.
+	if len(missing) > 0 && (pending(slots) || time.Since(s.d.struck) < unknownWait) {
+		if err := s.d.waitTaken(ctx, s.d.struck); err != nil {
 			return 0, err
 		}
 		spares.taken()

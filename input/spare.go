@@ -215,13 +215,8 @@ func (s *spares) taken() {
 	}
 }
 
-// lastPending returns when the last of these slots was struck that a program may
-// still have before it, zero if there is none.
-func lastPending(slots []*slot) (last time.Time) {
-	for _, slot := range slots {
-		if slot.pending && slot.used.After(last) {
-			last = slot.used
-		}
-	}
-	return last
+// pending reports whether a program may still have the event of one of these slots
+// before it.
+func pending(slots []*slot) bool {
+	return slices.ContainsFunc(slots, func(s *slot) bool { return s.pending })
 }
