@@ -50,7 +50,7 @@ func median(times []time.Duration) float64 {
 func BenchmarkMarked(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		marked("COMPUTER_USE_CALL=none", 0, nil)
+		marked("COMPUTER_USE_CALL=none", 0, nil, unseen)
 	}
 	b.ReportMetric(float64(len(slices.Collect(numbers()))), "processes")
 }

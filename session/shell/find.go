@@ -21,8 +21,9 @@ type entry struct {
 
 // marked returns the processes that have the mark in their environment, those of
 // leader's session unless leader is 0, and all that descend from either. user, if not
-// nil, is whose processes most of them are.
-func marked(mark string, leader int, user *supervise.Credential) []int {
+// nil, is whose processes most of them are. seen is called with those that are found by
+// themselves, at once.
+func marked(mark string, leader int, user *supervise.Credential, seen func(pid int)) []int {
 	var all []entry
 	in := map[int]bool{}
 	var denied []int
@@ -35,16 +36,18 @@ func marked(mark string, leader int, user *supervise.Credential) []int {
 		has, err := hasVariable(pid, mark)
 		if has || leader != 0 && p.session == leader {
 			in[pid] = true
+			seen(pid)
 		} else if errors.Is(err, fs.ErrPermission) {
 			denied = append(denied, pid)
 		}
 	}
 	for _, pid := range denied {
-		asOwner(pid, user, func() {
-			if has, _ := hasVariable(pid, mark); has {
-				in[pid] = true
-			}
-		})
+		has := false
+		asOwner(pid, user, func() { has, _ = hasVariable(pid, mark) })
+		if has {
+			in[pid] = true
+			seen(pid)
+		}
 	}
 	for grown := len(in) > 0; grown; {
 		grown = false

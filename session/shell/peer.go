@@ -24,7 +24,7 @@ func (s *Scope) HasPeer(address string) bool {
 	}
 	defer tcp.Close()
 	inode := inodeOf(bufio.NewScanner(tcp), address)
-	return inode != "" && slices.ContainsFunc(s.processes(0), func(pid int) bool {
+	return inode != "" && slices.ContainsFunc(s.processes(0, unseen), func(pid int) bool {
 		return holds(pid, "socket:["+inode+"]", s.user)
 	})
 }

@@ -73,20 +73,24 @@ func (s *Scope) Enter(attr *syscall.SysProcAttr) (entered func()) {
 }
 
 // processes returns the numbers of the processes in the scope. leader is the first of
-// them, as long as it was not reaped, or 0.
-func (s *Scope) processes(leader int) []int {
+// them, as long as it was not reaped, or 0. seen is called with some of them as soon as
+// they are found.
+func (s *Scope) processes(leader int, seen func(pid int)) []int {
 	if s.group != nil {
 		return s.group.processes()
 	}
-	return marked(s.mark, leader, s.user)
+	return marked(s.mark, leader, s.user, seen)
 }
+
+// unseen is for those who do not need to know early.
+func unseen(int) {}
 
 // End ends every process in the scope and returns how many it could not end. Those
 // that do not go within grace after SIGTERM are killed. Nothing may enter meanwhile.
 func (s *Scope) End(grace time.Duration) (left int) { return s.end(0, grace) }
 
 // Count returns how many processes are in the scope.
-func (s *Scope) Count() int { return len(s.processes(0)) }
+func (s *Scope) Count() int { return len(s.processes(0, unseen)) }
 
 func (s *Scope) end(leader int, grace time.Duration) (left int) {
 	if !s.used.Load() {
@@ -94,19 +98,23 @@ func (s *Scope) end(leader int, grace time.Duration) (left int) {
 		return 0
 	}
 	start := time.Now()
-	found := s.processes(leader)
+	found := s.processes(leader, unseen)
 	signal(found, syscall.SIGTERM)
 	for len(found) > 0 && time.Since(start) < grace {
 		time.Sleep(sweepPause)
-		found = s.processes(leader)
+		found = s.processes(leader, unseen)
 	}
+	// From the second round on each is killed as soon as it is found: one that forks all the
+	// time has another number when the whole search is over. Not in the first round, in
+	// which a child without a mark is known by its parent.
+	kill := func(pid int) { signal([]int{pid}, syscall.SIGKILL) }
 	// A process that is just replacing its program cannot be seen for a moment, and
 	// its parent may be gone: nothing is left only when that is so twice.
 	for quiet := 0; quiet < 2 && time.Since(start) < grace+endLimit; {
 		s.group.kill()
 		signal(found, syscall.SIGKILL)
 		time.Sleep(sweepPause)
-		if found = s.processes(leader); len(found) == 0 {
+		if found = s.processes(leader, kill); len(found) == 0 {
 			quiet++
 		} else {
 			quiet = 0
