@@ -52,10 +52,14 @@ func (c *clicks) note(button, count int) {
 	c.button, c.at, c.until = button, c.pointer, time.Now().Add(d)
 }
 
-// apart returns when a press of a button where the pointer is counts as the first.
-func (c *clicks) apart(ctx context.Context, button int) error {
+// apart returns when a press of a button at a place, nil for where the pointer is, counts
+// as the first.
+func (c *clicks) apart(ctx context.Context, button int, place *image.Point) error {
 	c.mu.Lock()
-	away := c.pointer.Sub(c.at)
+	if place == nil {
+		place = &c.pointer
+	}
+	away := place.Sub(c.at)
 	var d time.Duration
 	if button == c.button && max(away.X, -away.X, away.Y, -away.Y) <= doubleDistance {
 		d = time.Until(c.until)

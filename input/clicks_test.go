@@ -166,7 +166,7 @@ func TestClicksApart(t *testing.T) {
 		took := func(button int, at image.Point, count int) time.Duration {
 			c.moved(at)
 			began := time.Now()
-			if err := c.apart(t.Context(), button); err != nil {
+			if err := c.apart(t.Context(), button, nil); err != nil {
 				t.Error(err)
 			}
 			c.note(button, count)
@@ -196,7 +196,7 @@ func TestClicksApart(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := c.apart(ctx, 1); !errors.Is(err, context.Canceled) {
+		if err := c.apart(ctx, 1, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("a wait that is cut short: %v", err)
 		}
 	})

@@ -59,11 +59,18 @@ func (h *Holder) Button(button int, down bool) error {
 	return nil
 }
 
+// Apart waits until a Click, Press or Drag that begins at a place, nil for where the
+// pointer is, makes no double click of an earlier one. They wait by themselves; Apart is
+// for a caller who has something to do between the wait and the press.
+func (h *Holder) Apart(ctx context.Context, button int, place *image.Point) error {
+	return h.d.clicks.apart(ctx, button, place)
+}
+
 // Press presses a button and keeps it down, as Button does, for an agent: the press does
 // not make a double click of an earlier Click, Press or Drag. For that it may have to
 // wait, at most until ctx ends.
 func (h *Holder) Press(ctx context.Context, button int) error {
-	if err := h.d.clicks.apart(ctx, button); err != nil {
+	if err := h.d.clicks.apart(ctx, button, nil); err != nil {
 		return fmt.Errorf("button %d: %w", button, err)
 	}
 	if err := h.Button(button, true); err != nil {
@@ -75,7 +82,7 @@ func (h *Holder) Press(ctx context.Context, button int) error {
 // Click presses and releases a button count times as one click, double click or triple
 // click, which an earlier one does not add to: see Press.
 func (h *Holder) Click(ctx context.Context, button, count int) error {
-	if err := h.d.clicks.apart(ctx, button); err != nil {
+	if err := h.d.clicks.apart(ctx, button, nil); err != nil {
 		return fmt.Errorf("button %d: %w", button, err)
 	}
 	for i := range count {

@@ -117,6 +117,12 @@ func (b *batch) step(ctx context.Context, i int, holder Holder) error {
 		}
 	}
 	b.desktop.acts(p.Kind)
+	// What an earlier click brings meanwhile is no reaction to this one.
+	if p.presses() {
+		if err := holder.Apart(ctx, p.button, p.place()); err != nil {
+			return err
+		}
+	}
 	base := settle.Look(screen.Frame(), b.session.tracker, b.desktop.busy)
 	if err := b.session.perform(ctx, b.desktop, holder, p); err != nil {
 		return err
@@ -147,7 +153,7 @@ func (b *batch) settles(p step) bool {
 // settle waits until the screen has reacted and rests, and decides whether the batch
 // goes on.
 func (b *batch) settle(ctx context.Context, out *api.Step, base settle.Baseline) error {
-	action := settle.Action{Kind: out.Kind, ThenKeys: b.keysFollow(out.Index), Last: out.Index == len(b.plan)-1}
+	action := settle.Action{Kind: out.Kind, ThenKeys: b.keysFollow(out.Index), Pictured: out.Index == len(b.plan)-1 || b.request.Screenshot == api.ScreenshotEach}
 	v, err := settle.Watch(ctx, b.desktop.Screen.Frame(), b.session.tracker, action, base)
 	if err != nil {
 		return err

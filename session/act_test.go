@@ -348,6 +348,20 @@ func TestStopWithoutReaction(t *testing.T) {
 	})
 }
 
+// What an earlier click brings while this one waits to be no double click is no reaction.
+func TestWhatComesBeforeAClick(t *testing.T) {
+	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {
+		screen.onApart = func() { screen.paint(image.Rect(0, 0, 64, 64), 7) }
+		for _, action := range []string{`{"kind":"click","x":1,"y":1}`, `{"kind":"down"}`, `{"kind":"drag","x":1,"y":1,"to_x":2,"to_y":2}`} {
+			if result, _ := act(t, s, `{"actions":[`+action+`]}`); result.Steps[0].Verdict != api.VerdictNoReaction {
+				t.Errorf("%s: %+v", action, result.Steps[0])
+			}
+			screen.paint(image.Rect(0, 0, 64, 64), 0)
+			act(t, s, `{"actions":[{"kind":"up"}]}`)
+		}
+	})
+}
+
 // Keys wait for what a click brings up late; other actions do not.
 func TestKeysWaitForTheClick(t *testing.T) {
 	withSession(t, func(t *testing.T, s *Session, screen *fakeScreen) {

@@ -83,6 +83,7 @@ type fakeScreen struct {
 	notes   []string        // guarded by mu
 	fail    error           // of the next input; guarded by mu
 	onInput func(event string)
+	onApart func() // what happens while a click waits for the one before
 	env     []string
 }
 
@@ -204,6 +205,13 @@ func (h fakeHolder) Key(sym uint32, down bool) error {
 
 func (h fakeHolder) Scroll(d input.Direction, steps int) error {
 	return h.s.event("scroll %d %d", d, steps)
+}
+
+func (h fakeHolder) Apart(context.Context, int, *image.Point) error {
+	if h.s.onApart != nil {
+		h.s.onApart()
+	}
+	return nil
 }
 
 func (h fakeHolder) Press(_ context.Context, button int) error { return h.Button(button, true) }

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"image"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,19 @@ type step struct {
 	button    int         // X button number
 	modifiers []uint32    // keysyms, held during a click or a scroll
 	chord     input.Chord // of a key action
+}
+
+// presses reports whether the step presses a button of the pointer.
+func (p step) presses() bool {
+	return p.Kind == api.KindClick || p.Kind == api.KindDown || p.Kind == api.KindDrag
+}
+
+// place is where the pointer is to be, nil for where it is.
+func (p step) place() *image.Point {
+	if p.X == nil {
+		return nil
+	}
+	return &image.Point{X: *p.X, Y: *p.Y}
 }
 
 // buttons are the X numbers of the pointer's buttons; 4 to 7 are the wheel.

@@ -45,7 +45,9 @@ type Screen interface {
 type Holder interface {
 	Move(x, y int) error
 	Button(button int, down bool) error // 1 left, 2 middle, 3 right, 8 back, 9 forward
-	// Press and Click wait where they would make a double click of two clicks.
+	// Press, Click and Drag wait where they would make a double click of two clicks.
+	// Apart waits for that beforehand.
+	Apart(ctx context.Context, button int, place *image.Point) error
 	Press(ctx context.Context, button int) error
 	Key(keysym uint32, down bool) error
 	Click(ctx context.Context, button, times int) error

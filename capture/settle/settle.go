@@ -70,7 +70,7 @@ func Defaults(a Action) Config {
 		// Nearly all text shows. A page that works some 10 ms for each key shows a
 		// sentence of 50 characters 600 to 800 ms after the last one.
 		c.React = 800 * time.Millisecond
-		if !a.Last { // a piece of the text is as good as all of it where nobody looks
+		if !a.Pictured { // a piece of the text is as good as all of it where nobody looks
 			c.Quiet = 120 * time.Millisecond
 		}
 	case "scroll":

@@ -115,7 +115,7 @@ func TestPinnedValues(t *testing.T) {
 		s.want(s.act("type", func(p *play) { p.after(700 * ms); p.fill(digit) }), settle.Settled, 820*ms)
 		s.want(s.act("move", nothing), settle.NoReaction, 200*ms)
 		s.want(s.act("type", echo), settle.Settled, 120*ms)
-		s.want(s.perform(settle.Action{Kind: "type", Last: true}, echo), settle.Settled, 200*ms)
+		s.want(s.perform(settle.Action{Kind: "type", Pictured: true}, echo), settle.Settled, 200*ms)
 		s.tracker.Pin(pinned(400*ms, 700*ms, 0, 900*ms))
 		s.want(s.act("type", nothing), settle.NoReaction, 700*ms)
 		s.want(s.act("move", nothing), settle.NoReaction, 700*ms)

@@ -18,8 +18,8 @@ type Action struct {
 	Kind string // of package api's actions
 	// ThenKeys says that the next action uses the keyboard.
 	ThenKeys bool
-	// Last says that the picture of the answer follows.
-	Last bool
+	// Pictured says that a picture follows.
+	Pictured bool
 }
 
 // Baseline is the screen before an action.

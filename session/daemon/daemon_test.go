@@ -65,12 +65,13 @@ func (h fakeHolder) Move(x, y int) error {
 	}
 	return nil
 }
-func (h fakeHolder) Button(int, bool) error                { return nil }
-func (h fakeHolder) Key(uint32, bool) error                { return nil }
-func (h fakeHolder) Press(context.Context, int) error      { return nil }
-func (h fakeHolder) Click(context.Context, int, int) error { return nil }
-func (h fakeHolder) Scroll(input.Direction, int) error     { return nil }
-func (h fakeHolder) Type(context.Context, string) error    { return nil }
+func (h fakeHolder) Button(int, bool) error                         { return nil }
+func (h fakeHolder) Key(uint32, bool) error                         { return nil }
+func (h fakeHolder) Apart(context.Context, int, *image.Point) error { return nil }
+func (h fakeHolder) Press(context.Context, int) error               { return nil }
+func (h fakeHolder) Click(context.Context, int, int) error          { return nil }
+func (h fakeHolder) Scroll(input.Direction, int) error              { return nil }
+func (h fakeHolder) Type(context.Context, string) error             { return nil }
 func (h fakeHolder) Drag(context.Context, int, image.Point, image.Point, time.Duration) error {
 	return nil
 }
