@@ -47,8 +47,8 @@ type program struct {
 	failed bool   // it ended with another status than 0
 	output tail
 
-	mu     sync.Mutex
-	reaped bool // guarded by mu; pid may be somebody else's
+	mu    sync.Mutex
+	ended bool // guarded by mu; pid may be somebody else's from now on
 }
 
 // Done is closed when the program has ended.
@@ -63,19 +63,20 @@ func (p *program) Ending() (how string, failed bool, said string) {
 func (p *program) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.reaped {
+	if !p.ended {
 		syscall.Kill(-p.pid, syscall.SIGKILL)
 	}
 }
 
-// reap returns when the program has ended and its number is free.
+// reap returns when the program has ended and its number is free. Nobody signals that any
+// more by then.
 func (p *program) reap(cmd *exec.Cmd) {
 	for unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.ended = true
+	p.mu.Unlock()
 	cmd.Wait()
-	p.reaped = true
 }
 
 // hasEnded reports whether the program has ended. Then state, failed and its last output

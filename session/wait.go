@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"image"
 	"net"
 	"strconv"
@@ -45,7 +46,7 @@ func (s *Session) Wait(ctx context.Context, r api.WaitRequest) (result api.WaitR
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		where, err := s.await(ctx, limited, d, r)
 		cancel()
-		if err != nil && (limited.Err() == nil || ctx.Err() != nil) {
+		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 			return err
 		}
 		result.Met = err == nil
@@ -92,15 +93,17 @@ func (s *Session) await(ctx, limited context.Context, d *Desktop, r api.WaitRequ
 	return s.awaitStill(limited, d.Screen.Frame(), r.Region)
 }
 
-// every asks met now and after each interval until it is true or fails.
+// every asks met now, after each interval and when ctx ends, until it is true or fails.
 func every(ctx context.Context, interval time.Duration, met func() (bool, error)) error {
 	for {
+		last := ctx.Err()
 		if ok, err := met(); ok || err != nil {
 			return err
 		}
-		if err := sleep(ctx, interval); err != nil {
-			return err
+		if last != nil {
+			return last
 		}
+		_ = sleep(ctx, interval) // met is asked once more when that was ctx's end
 	}
 }
 

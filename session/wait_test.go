@@ -1,7 +1,9 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image"
 	"net"
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/falleng0d/computer-use-mcp/api"
@@ -241,6 +244,41 @@ func TestConfigure(t *testing.T) {
 		}
 		if got, _ := s.Configure(t.Context(), api.ConfigureRequest{}); got.QuietMS != 300 {
 			t.Errorf("a refused call changed %+v", got)
+		}
+	})
+}
+
+// What nothing announces is looked at once more when the time is up, and what goes wrong then
+// is told.
+func TestEvery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		after := func(d time.Duration, ok bool, err error) func() (bool, error) {
+			return func() (bool, error) {
+				if time.Since(began) < d {
+					return false, nil
+				}
+				return ok, err
+			}
+		}
+		broken := errors.New("broken")
+		for _, c := range []struct {
+			limit time.Duration
+			met   func() (bool, error)
+			want  error
+		}{
+			{400 * time.Millisecond, after(50*time.Millisecond, true, nil), nil},
+			{400 * time.Millisecond, after(time.Second, true, nil), context.DeadlineExceeded},
+			{400 * time.Millisecond, after(50*time.Millisecond, false, broken), broken},
+			{0, after(0, false, broken), broken},
+			{0, after(0, true, nil), nil},
+		} {
+			began = time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), c.limit)
+			if err := every(ctx, 500*time.Millisecond, c.met); err != c.want || time.Since(began) > c.limit {
+				t.Errorf("%v after %v, want %v", err, time.Since(began), c.want)
+			}
+			cancel()
 		}
 	})
 }
