@@ -43,6 +43,7 @@ func (b *Browsers) anyRuns() bool {
 // join gives a Chromium that has just started the cookies and localStorage of the others
 // and takes it into the exchange.
 func (b *Browsers) join(ctx context.Context, i *instance) error {
+	b.exchange(ctx) // for what somebody has just signed in to
 	b.exchanging.Lock()
 	err := i.give(ctx, b.jar.contents.all())
 	if err == nil {
