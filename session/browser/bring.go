@@ -38,20 +38,20 @@ func (i *instance) release(paused message) {
 	if json.Unmarshal(paused.Params, &e) != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), bringTime+answerTime)
-	defer cancel()
 	i.mu.Lock()
 	brings := paused.Session == i.bringer
 	i.mu.Unlock()
+	if u, err := url.Parse(e.Request.URL); err == nil && !brings {
+		i.bring(u.Scheme + "://" + u.Host)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
 	if brings {
 		_ = i.conn.call(ctx, paused.Session, "Fetch.fulfillRequest", map[string]any{
 			"requestId": e.RequestID, "responseCode": 200,
 			"responseHeaders": []map[string]string{{"name": "Content-Type", "value": "text/html"}},
 		}, nil)
 		return
-	}
-	if u, err := url.Parse(e.Request.URL); err == nil {
-		i.bring(ctx, u.Scheme+"://"+u.Host)
 	}
 	_ = i.conn.call(ctx, paused.Session, "Fetch.continueRequest", map[string]any{"requestId": e.RequestID}, nil)
 }
@@ -60,16 +60,15 @@ func (i *instance) release(paused message) {
 // last. It takes a tenth of a second or two for each, so no start waits for it, but documents
 // do (release).
 func (i *instance) bringAll(latest []string) {
-	ctx := context.Background()
 	for _, name := range latest {
-		i.bring(ctx, name)
+		i.bring(name)
 	}
-	_ = i.conn.call(ctx, "", "Fetch.disable", nil, nil) // each request takes a little longer with it
+	_ = i.conn.call(context.Background(), "", "Fetch.disable", nil, nil) // each request takes a little longer with it
 }
 
 // bring gives an origin the localStorage that is kept of it, if it has not got it yet. It is
-// tried once only.
-func (i *instance) bring(ctx context.Context, name string) {
+// tried once only, and takes bringTime at most, but for those that are brought before it.
+func (i *instance) bring(name string) {
 	i.bringing.Lock() // also for another document of the origin, which must wait as well
 	defer i.bringing.Unlock()
 	i.mu.Lock()
@@ -79,7 +78,7 @@ func (i *instance) bring(ctx context.Context, name string) {
 	if items == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, bringTime)
+	ctx, cancel := context.WithTimeout(context.Background(), bringTime)
 	defer cancel()
 	if err := i.carry(ctx, name, items); err != nil && !errors.Is(err, errGone) {
 		i.browser.all.cfg.Logger.Warn("bring localStorage back", "screen", i.browser.screen.Number, "error", err)

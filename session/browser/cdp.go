@@ -22,8 +22,8 @@ var errGone = errors.New("the browser has ended")
 const maxMessage = 64 << 20
 
 // takeTime is how long a Chromium may take to read a command. It does so at once, unless
-// it hangs or somebody stopped it.
-const takeTime = 10 * time.Second
+// it hangs or somebody stopped it. A browser that closes meanwhile has time left: closeTime.
+const takeTime = 3 * time.Second
 
 // message is one message of the DevTools protocol in its flat form: a call with an id and
 // a method, an answer with an id, or an event with a method. It belongs to a session, or
