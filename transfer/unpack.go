@@ -142,16 +142,20 @@ func (u *unpacker) run() (*ending, error) {
 	}
 }
 
-// finish checks that everything has come.
+// finish checks that what has come is what was sent, which is everything unless the ending
+// has an error.
 func (u *unpacker) finish(end *ending) error {
-	if end.Error != nil {
-		return end.Error
-	}
 	if u.sum.String() != end.Checksum {
 		return api.Errorf(api.CodeInternal, "What arrived is not what was sent: the checksums differ.").
 			WithFix("Copy again with overwrite. If that helps not, the memory or the network of a machine is broken.").WithRetry()
 	}
-	return u.leave(0)
+	if err := u.leave(0); err != nil {
+		return err
+	}
+	if end.Error != nil {
+		return end.Error
+	}
+	return nil
 }
 
 // openParent opens the folder that the copy comes into, which it makes if need be.
