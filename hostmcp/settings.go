@@ -211,6 +211,10 @@ func (s *Settings) duration(name string) (time.Duration, error) {
 	return parseDuration(value)
 }
 
+// notSettings are variables that are ours and no settings. The daemon sets the first four
+// for programs that it starts, bench reads the next, and image/compose.yaml the last.
+var notSettings = []string{"COMPUTER_USE_SESSION", "COMPUTER_USE_CALL", "COMPUTER_USE_DESKTOP", "COMPUTER_USE_SANDBOX", "COMPUTER_USE_BENCH", "COMPUTER_USE_PORTS"}
+
 // CheckNames returns an error for each variable of an environment, such as [os.Environ]
 // returns it, that looks like a setting and is none. They have no effect.
 func CheckNames(environ []string) (unknown []*api.Error) {
@@ -220,10 +224,14 @@ func CheckNames(environ []string) (unknown []*api.Error) {
 	}
 	for _, variable := range environ {
 		name, _, _ := strings.Cut(variable, "=")
-		if strings.HasPrefix(name, "COMPUTER_USE_") && !slices.Contains(names, name) {
-			unknown = append(unknown, api.Errorf(api.CodeBadRequest, "The environment variable %.100s is no setting and has no effect.", name).
-				WithFix("Did you mean %s? Correct or remove it.", api.Nearest(name, names, 1)[0]))
+		if !strings.HasPrefix(name, "COMPUTER_USE_") || slices.Contains(names, name) || slices.Contains(notSettings, name) {
+			continue
 		}
+		fix := "Remove it, or correct its name: `computer-use-mcp help` lists the settings."
+		if near := api.Nearest(name, names, 1)[0]; api.Edits(near, name) <= 3 {
+			fix = "Did you mean " + near + "? Correct or remove it."
+		}
+		unknown = append(unknown, api.Errorf(api.CodeBadRequest, "The environment variable %.100s is no setting and has no effect.", name).WithFix("%s", fix))
 	}
 	return unknown
 }

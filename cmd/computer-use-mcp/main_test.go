@@ -253,14 +253,15 @@ func TestEngines(t *testing.T) {
 
 // What looks like a setting and is none is named where the server logs.
 func TestUnknownSettings(t *testing.T) {
-	cmd := program(t, []string{"COMPUTER_USE_SCREENSIZE=800x600", "COMPUTER_USE_NAME=mine"})
+	cmd := program(t, []string{"COMPUTER_USE_SCREENSIZE=800x600", "COMPUTER_USE_NAME=mine", "COMPUTER_USE_SESSION=s", "COMPUTER_USE_UNLIKE_ALL=1"})
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr // stdin is empty: the client is gone at once
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}
-	if text := stderr.String(); strings.Count(text, "COMPUTER_USE_") != 2 ||
-		!strings.Contains(text, "COMPUTER_USE_SCREENSIZE is no setting") || !strings.Contains(text, "mean COMPUTER_USE_SCREEN_SIZE?") {
+	if text := stderr.String(); strings.Count(text, "COMPUTER_USE_") != 3 ||
+		!strings.Contains(text, "COMPUTER_USE_SCREENSIZE is no setting") || !strings.Contains(text, "mean COMPUTER_USE_SCREEN_SIZE?") ||
+		!strings.Contains(text, "COMPUTER_USE_UNLIKE_ALL is no setting") || strings.Count(text, "Did you mean") != 1 || strings.Contains(text, "COMPUTER_USE_SESSION") {
 		t.Errorf("%s", text)
 	}
 }
