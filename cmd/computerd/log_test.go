@@ -48,3 +48,19 @@ func TestBoundedLogIsAPipe(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+// In a file that is not appended to, what is written after a cut would leave a hole before it.
+func TestBoundedLogIsNotAppendedTo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for range 3 {
+		io.WriteString(boundedLog{file, 1}, "line\n")
+	}
+	if text, _ := os.ReadFile(path); string(text) != "line\nline\nline\n" {
+		t.Errorf("it holds %q", text)
+	}
+}
