@@ -21,6 +21,7 @@ import (
 
 	"github.com/falleng0d/computer-use-mcp/api"
 	"github.com/falleng0d/computer-use-mcp/hostmcp/engine"
+	"github.com/falleng0d/computer-use-mcp/internal/freeports"
 	"github.com/falleng0d/computer-use-mcp/internal/xvfbtest"
 )
 
@@ -108,7 +109,8 @@ func setMode(t *testing.T, e *Engine, mode string) {
 // A computer that runs already keeps the settings of its start, and says so to the agent
 // (notes of start_computer) and to the person (info).
 func TestSettingsOfTheStartAreKept(t *testing.T) {
-	e := newEngine(t, func(c *Config) { c.PortBase = 42100 })
+	base := freeports.Row(t, 17)
+	e := newEngine(t, func(c *Config) { c.PortBase = base })
 	if notes := ensure(t, e).Notes; len(notes) > 0 {
 		t.Errorf("a new computer has the notes %q", notes)
 	}
@@ -127,7 +129,7 @@ func TestSettingsOfTheStartAreKept(t *testing.T) {
 		"info":      status.Details[len(status.Details)-1].Value,
 	} {
 		for _, want := range []string{
-			"COMPUTER_USE_PORT_BASE=42100", "the setting 42200 applies", "COMPUTER_USE_NATIVE_VIEWERS=control", "the setting watch applies",
+			fmt.Sprintf("COMPUTER_USE_PORT_BASE=%d", base), "the setting 42200 applies", "COMPUTER_USE_NATIVE_VIEWERS=control", "the setting watch applies",
 		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s is told %q, without %q", what, said, want)
