@@ -64,8 +64,8 @@ func isClosed(c chan struct{}) bool {
 }
 
 // TakeNotes returns what happened to the screen since the last call, one sentence for
-// each event, for whoever acts on the screen; and while its window manager is gone, each
-// time, that it is.
+// each event, for whoever acts on the screen; and while its window manager is gone and no
+// event says so, that it is.
 func (s *Screen) TakeNotes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -69,11 +69,11 @@ func (s *Session) focus(ctx context.Context, d *Desktop, application, uri string
 			return err
 		}
 	}
-	program := application
-	if strings.Contains(program, "/") { // a path, as in a shell
-		program = files.Resolve(s.table.cfg.Programs.Home, s.work.folder(), program)
+	app, err := d.apps().Find(application, cmp.Or(path, address))
+	if err != nil && strings.Contains(application, "/") { // a path, as in a shell
+		program := files.Resolve(s.table.cfg.Programs.Home, s.work.folder(), application)
+		app, err = d.apps().Find(program, cmp.Or(path, address))
 	}
-	app, err := d.apps().Find(program, cmp.Or(path, address))
 	if err != nil {
 		return err
 	}

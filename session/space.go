@@ -2,7 +2,9 @@ package session
 
 import (
 	"fmt"
+	"os"
 	"syscall"
+	"time"
 )
 
 // lowSpace is the room in bytes that programs should find on the disk of their home: a new
@@ -21,11 +23,18 @@ func (t *Table) diskIsFull() string {
 		float64(free)/1e6, home)
 }
 
+// spaceTime bounds the question for free space: a network disk may hang.
+const spaceTime = time.Second
+
 // freeSpace returns how many bytes users may still write to the disk of a folder.
 func freeSpace(folder string) (bytes uint64, err error) {
 	var s syscall.Statfs_t
-	if err := syscall.Statfs(folder, &s); err != nil {
-		return 0, err
+	answer := make(chan error, 1)
+	go func() { answer <- syscall.Statfs(folder, &s) }()
+	select {
+	case err := <-answer:
+		return s.Bavail * uint64(s.Bsize), err
+	case <-time.After(spaceTime):
+		return 0, os.ErrDeadlineExceeded
 	}
-	return s.Bavail * uint64(s.Bsize), nil
 }
